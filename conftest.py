@@ -33,6 +33,7 @@ _LONG = (
     "packaging",
     "simulated-",
     "tasks",
+    "temporal",
     "workbench",
     "tests/docs/test_embedding_guide.py",
     "tests/execution/test_escapes.py",

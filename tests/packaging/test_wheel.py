@@ -18,7 +18,17 @@ from tests.packaging.test_star_import import LOOK
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS = set(PROJECT["optional-dependencies"]) - {"all"}
 # Extras that only add a driver, a protocol or a listener to what another extra brings.
-QUIET = {"agui", "cluster", "mysql", "objects", "postgres", "search", "skills", "tracing"}
+QUIET = {
+    "agui",
+    "cluster",
+    "mysql",
+    "objects",
+    "postgres",
+    "search",
+    "skills",
+    "temporal",
+    "tracing",
+}
 UV = shutil.which("uv") or str(Path(sys.executable).parent / "uv")
 
 pytestmark = pytest.mark.xdist_group("packaging")

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Sequence
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -121,9 +122,12 @@ def main() -> None:
     # Children are not waited for: they vanish when they die, as with any init.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     for line in sys.stdin:
+        words = json.loads(line)
+        if words[0].startswith("temporal:"):
+            import_module("toolwright.tasks._temporal")  # once, not in each of them
         pid = os.fork()
         if pid == 0:
-            anyio.run(partial(work, *json.loads(line)))
+            anyio.run(partial(work, *words))
             os._exit(0)
         print(pid, flush=True)
 

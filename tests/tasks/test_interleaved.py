@@ -109,7 +109,7 @@ async def test_a_task_that_was_cancelled_as_it_was_looked_for_is_not_claimed(
     database = tasks.store.database
     cancel = update(TASKS).where(TASKS.c.id.in_(ids)).values(status="CANCELLED")
     # As a worker looks, but it waits where that leaves out what is locked.
-    first = _line._first(suspect=False, choosy=False)
+    first = _line._first(_line._Kind())
     look = (_line._THESE if limited else first).with_for_update()
     in_line = {"agent": "owned", "queue": "default", "now": 1e12, "most": 9, "but": []}
     where = {"ids": ids} if limited else in_line

@@ -80,7 +80,7 @@ def open_orchestrator(where: str) -> Orchestrator:
 def existing(where: str) -> Orchestrator:
     """`open_orchestrator`, for commands that have nothing to do where there are no tasks."""
     found = open_orchestrator(where)
-    if not has_tables(found.url, "tasks"):
+    if not has_tables(found.database_url, "tasks"):
         raise UsageError(
             f"There is no database with tasks at {found.store.database}; --from says where it is."
         )

@@ -1,6 +1,6 @@
 """Tasks that a task starts and waits for."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from toolwright.errors import ToolError
 from toolwright.tasks._queue import Queue
@@ -13,7 +13,7 @@ __all__ = ["child_tasks_tool"]
 
 def child_tasks_tool(
     queue: Queue,
-    ring: Callable[[str], None],
+    wake: Callable[[Sequence[str]], Awaitable[None]],
     agent: str,
     *,
     name: str,
@@ -36,8 +36,9 @@ def child_tasks_tool(
             raise ToolError("Give at least one prompt.")
         if tool_context.task_id is None:
             raise ToolError("Child tasks can only be started by a task.")
-        await queue.enqueue(_children(agent, prompts, tool_context, parent_close, where))
-        ring("work")
+        await wake(
+            await queue.enqueue(_children(agent, prompts, tool_context, parent_close, where))
+        )
         return Output.pending(kind="result", payload=CHILDREN)
 
     # Repeating it is safe: each child has a key, so it is enqueued once.

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     ColumnElement,
@@ -48,6 +48,8 @@ class Line:
     version: str = ""
     goes_on_from: Collection[str] | None = None
     """The other versions whose tasks it can go on with; None: all."""
+    only: str | None = None
+    """The only task that is wanted, wherever it stands in line."""
 
 
 def next_in_line(
@@ -166,7 +168,7 @@ class _Looking:
 
     def first(self, most: int, but: Collection[str]) -> list[Row[Any]]:
         """The first ones, without waiting for those that another worker is about to take."""
-        query = _first(self.suspect, self._is_choosy)
+        query = _first(self._kind)
         return list(self._ready(self._unlocked(query), most=most, but=list(but)))
 
     def take(self, ids: Sequence[str]) -> list[Row[Any]]:
@@ -179,7 +181,7 @@ class _Looking:
     def candidates(self, limits: _Limits) -> Iterator[Any]:
         """Those near the head; then of each who is not at a limit by then, the first ones."""
         seen = 0
-        for row in self._ready(_briefly(self.suspect, self._is_choosy), most=_WINDOW):
+        for row in self._ready(_briefly(self._kind), most=_WINDOW):
             seen += 1
             yield row
         if seen < _WINDOW:
@@ -190,7 +192,7 @@ class _Looking:
         if not limits.full.get(column):
             return
         for priority, name in self._turns(column, limits):
-            query = _of_one(column, name is None, self.suspect, self._is_choosy)
+            query = _of_one(column, name is None, self._kind)
             full = {f"full_{at}": list(limits.full.get(at, ())) for at in (_OWNER, _KEY)}
             only = {_PRIORITY: priority, column: name, "most": self.line.slots}
             yield from self._ready(query, **only, **full).all()
@@ -200,14 +202,15 @@ class _Looking:
         priority = self._ask(_HIGHEST).scalar()
         while priority is not None:
             only = {_PRIORITY: priority, "full": list(limits.full[column])}
-            names = self._ready(_turns(column, self.suspect, self._is_choosy), **only)
+            names = self._ready(_turns(column, self._kind), **only)
             for name in (*names.scalars().all(), *([None] if column == _KEY else [])):
                 yield priority, name
             priority = self._ask(_NEXT_LOWER, priority=priority).scalar()
 
     @property
-    def _is_choosy(self) -> bool:
-        return self.line.goes_on_from is not None
+    def _kind(self) -> "_Kind":
+        line = self.line
+        return _Kind(self.suspect, line.goes_on_from is not None, line.only is not None)
 
     def _unlocked(self, query: Any) -> Any:
         return query if self.is_sqlite else query.with_for_update(skip_locked=True)
@@ -215,6 +218,8 @@ class _Looking:
     def _ready(self, query: Any, **more: Any) -> Result[Any]:
         if self.line.goes_on_from is not None:
             more["versions"] = [self.line.version, *self.line.goes_on_from]
+        if self.line.only is not None:
+            more["only"] = self.line.only
         return self._ask(query, now=self.now, **more)
 
     def _ask(self, query: Any, **more: Any) -> Result[Any]:
@@ -240,36 +245,46 @@ _ACTIVE = (
 _THESE = select(TASKS).where(TASKS.c.id.in_(bindparam("ids", expanding=True)), IS_QUEUED)
 
 
-def _ready(suspect: bool, choosy: bool) -> Iterator[ColumnElement[bool]]:
+class _Kind(NamedTuple):
+    """Which conditions a statement has."""
+
+    suspect: bool = False
+    choosy: bool = False
+    alone: bool = False
+
+
+def _ready(kind: _Kind) -> Iterator[ColumnElement[bool]]:
     yield from _IN_LINE
+    if kind.alone:
+        yield TASKS.c.id == bindparam("only")
     yield TASKS.c.start_at <= bindparam("now")
     crashes = func.coalesce(TASKS.c.crashes, 0)
-    yield IS_SUSPECT if suspect else crashes < literal_column(str(SUSPECT))
-    if choosy:
+    yield IS_SUSPECT if kind.suspect else crashes < literal_column(str(SUSPECT))
+    if kind.choosy:
         known = TASKS.c.version.in_(bindparam("versions", expanding=True))
         # To end what is cancelled, no version is needed.
         yield or_(TASKS.c.attempts == 0, TASKS.c.cancel.is_(True), known)
 
 
 @cache
-def _first(suspect: bool, choosy: bool) -> Any:
+def _first(kind: _Kind) -> Any:
     but = TASKS.c.id.not_in(bindparam("but", expanding=True))
-    query = select(TASKS).where(*_ready(suspect, choosy), but)
+    query = select(TASKS).where(*_ready(kind), but)
     return query.order_by(*_IN_ORDER).limit(bindparam("most"))
 
 
 @cache
-def _briefly(suspect: bool, choosy: bool) -> Any:
+def _briefly(kind: _Kind) -> Any:
     query = select(TASKS.c.id, TASKS.c.owner_id, TASKS.c.concurrency_key)
-    query = query.where(*_ready(suspect, choosy))
+    query = query.where(*_ready(kind))
     return query.order_by(*_IN_ORDER).limit(bindparam("most"))
 
 
 @cache
-def _of_one(name: str, without: bool, suspect: bool, choosy: bool) -> Any:
+def _of_one(name: str, without: bool, kind: _Kind) -> Any:
     """The first of a priority that have a value in a column, or none, and are not at another limit."""
     is_one = TASKS.c[name].is_(None) if without else TASKS.c[name] == bindparam(name)
-    query = _briefly(suspect, choosy).where(is_one, TASKS.c.priority == bindparam(_PRIORITY))
+    query = _briefly(kind).where(is_one, TASKS.c.priority == bindparam(_PRIORITY))
     for column in (TASKS.c.owner_id, TASKS.c.concurrency_key):
         is_full = column.in_(bindparam(f"full_{column.name}", expanding=True))
         query = query.where(or_(column.is_(None), ~is_full))
@@ -277,10 +292,10 @@ def _of_one(name: str, without: bool, suspect: bool, choosy: bool) -> Any:
 
 
 @cache
-def _turns(name: str, suspect: bool, choosy: bool) -> Any:
+def _turns(name: str, kind: _Kind) -> Any:
     """The names in a column of those who are ready, each found by one step into the index."""
     column = TASKS.c[name]
-    ready = (*_ready(suspect, choosy), TASKS.c.priority == bindparam(_PRIORITY))
+    ready = (*_ready(kind), TASKS.c.priority == bindparam(_PRIORITY))
     least = select(func.min(column).label("name")).where(*ready, column.is_not(None))
     turns = least.cte("turns", recursive=True)
     after = least.where(column > turns.c.name).correlate(turns).scalar_subquery()

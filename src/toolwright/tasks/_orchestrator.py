@@ -18,6 +18,7 @@ from toolwright.errors import StoreError, UsageError
 from toolwright.messages import Answered, Event, Pending, Prompt, user_message
 from toolwright.tasks._bell import LATER, Ear, open_bell
 from toolwright.tasks._children import child_tasks_tool
+from toolwright.tasks._engine import Codec, Engine, EngineAddress, LineEngine
 from toolwright.tasks._prune import prune_some, seconds_of
 from toolwright.tasks._queue import Queue, Search
 from toolwright.tasks._registered import Registered
@@ -45,18 +46,25 @@ class Orchestrator(Sealed):
     """A queue of tasks, the agents that work on them, and what can be done to a task from outside.
 
     The address is all that differs between one machine (`sqlite:///tasks.db`) and many
-    (`postgresql://…`). A prompt, a state, a message and an answer may take `max_payload` characters each.
+    (`postgresql://…`). With `temporal://host:7233/namespace` Temporal decides when and where tasks run,
+    and `store` is the address of the database that keeps them; `codec`, a `PayloadCodec` of Temporal's,
+    encrypts the ids that Temporal stores. A prompt, a state, a message and an answer may take
+    `max_payload` characters each.
     """
 
     def __init__(
         self,
         url: str = "sqlite:///tasks.db",
         *,
+        store: str | None = None,
+        codec: Codec | None = None,
         lease: float = 30.0,
         max_payload: int = PAYLOAD_SIZE,
     ) -> None:
-        if sqlite_path(url) is None and not url.startswith("postgres"):
-            got = shown_address_of(url)
+        address = _temporal_address(url, store, codec)
+        database = url if address is None else address.store
+        if sqlite_path(database) is None and not database.startswith("postgres"):
+            got = shown_address_of(database)
             raise UsageError(f"Tasks need 'sqlite:///file.db' or 'postgresql://…'; got {got!r}.")
         if lease <= 0:
             raise UsageError(f"The lease must be positive; got {lease!r} seconds.")
@@ -64,11 +72,17 @@ class Orchestrator(Sealed):
             raise UsageError(f"max_payload must be at least 1; got {max_payload!r}.")
         self.url = url
         self.lease = lease
-        self.bell = open_bell(url, "task")
-        self.store = TaskStore(url, self.bell.ring)
+        self.database_url = database
+        """Where tasks are stored, whatever runs them."""
+        self.bell = open_bell(database, "task")
+        self.store = TaskStore(database, self.bell.ring)
         self.store.max_payload = max_payload
         self.agents: dict[str, Registered] = {}
         self.queue = Queue(self.store, self.agents, max_payload)
+        self.engine: Engine = LineEngine(self.bell.ring)
+        if address is not None:
+            self.engine = address.open_engine(self.queue, lease, codec)
+        self.store.wake = self.engine.wake
         self._schedules = Schedules(self.store.database, self.agents, max_payload)
         self._opened_in = 0
         """The process that listens: a forked one has to begin by itself."""
@@ -145,7 +159,7 @@ class Orchestrator(Sealed):
     async def enqueue_many(self, tasks: Sequence[NewTask]) -> Sequence[str]:
         """Add tasks in one step; their ids in the same order."""
         ids = await self.queue.enqueue(tasks)
-        self.bell.ring("work")
+        await self.engine.wake(ids)
         if any(task.start_at is not None for task in tasks):
             self.bell.ring(LATER)
         return ids
@@ -210,7 +224,7 @@ class Orchestrator(Sealed):
         about = description or (known.runner.agent.description if known else "")
         said = f"Start one task per prompt and wait for all of them. {about}".strip()
         made = child_tasks_tool(
-            self.queue, self.bell.ring, target,
+            self.queue, self.engine.wake, target,
             name=name or f"start_{target}_tasks", description=said, parent_close=parent_close,
             where=queue,
         )  # fmt: skip
@@ -225,11 +239,7 @@ class Orchestrator(Sealed):
         task = await self.queue.get(task_id)
         if task is None:
             return "unknown"
-        answered = await self._runner(task).answer(task_id, tool_call_id, result)
-        # A second sign-in is a duplicate, and releases its call with the first one's credential.
-        if answered in ("accepted", "duplicate"):
-            self.bell.ring("work")
-        return answered
+        return await self._runner(task).answer(task_id, tool_call_id, result)
 
     answer = complete_deferred_tool
 
@@ -249,6 +259,7 @@ class Orchestrator(Sealed):
             if task.status != "ACTIVE":
                 await self._abandon(task)
             self.bell.ring(f"steer:{task.id}")
+        await self.engine.wake([task.id for task in cancelled])
         return bool(cancelled)
 
     async def steer(self, task_id: str, prompt: Prompt) -> bool:
@@ -260,7 +271,7 @@ class Orchestrator(Sealed):
     async def retry(self, task_id: str) -> bool:
         """Go on with a failed or cancelled task where it stopped; False if it is neither."""
         again = await self.queue.retry(task_id)
-        self.bell.ring("work")
+        await self.engine.wake([task_id])
         return again
 
     async def retry_dead_letters(
@@ -268,8 +279,8 @@ class Orchestrator(Sealed):
     ) -> int:
         """`retry` all of `dead_letters`; how many there were."""
         tried = await self.queue.retry_dead(_given(agent=agent, owner_id=owner_id))
-        self.bell.ring("work")
-        return tried
+        await self.engine.wake(tried)
+        return len(tried)
 
     async def prune(
         self,
@@ -381,18 +392,24 @@ class Orchestrator(Sealed):
         """
         if isinstance(queues, str) or not queues or not all(queues):
             raise UsageError(f"queues are one or more names of queues; got {queues!r}.")
+        if len(queues) > 1 and "several queues" not in self.engine.offers:
+            raise UsageError(
+                f"On Temporal a worker takes tasks from one queue; got {list(queues)!r}. "
+                "Run one worker for each."
+            )
         if not self.agents:
             raise UsageError("Register at least one agent before you start a worker.")
-        bell = open_bell(self.url, "work", "steer")
+        bell = open_bell(self.database_url, "work", "steer")
         return Worker(
-            self.store, self.queue, self._schedules, bell, self.agents, self.lease, tuple(queues)
-        )
+            self.store, self.queue, self._schedules, self.engine, bell, self.agents, self.lease,
+            tuple(queues),
+        )  # fmt: skip
 
     async def close(self) -> None:
         """Close the registered agents and what their runners opened, then the connections."""
         self._opened_in = 0
         runners = [registered.runner.close for registered in self.agents.values()]
-        await close_all([self.store.close, self.bell.close, *runners])
+        await close_all([self.engine.close, self.store.close, self.bell.close, *runners])
 
     async def __aenter__(self) -> Self:
         return self
@@ -417,6 +434,18 @@ class Orchestrator(Sealed):
         await self.store.database.write(lambda connection: self.store.open_in(connection, scope))
         with contextlib.suppress(StoreError):
             await self._runner(task).abandon(task.id)
+
+
+def _temporal_address(url: str, store: str | None, codec: Codec | None) -> EngineAddress | None:
+    if url.startswith("temporal:"):
+        from toolwright.tasks._temporal import TemporalAddress  # noqa: PLC0415 - optional dependency
+
+        return TemporalAddress.read(url, store)
+    if store is not None or codec is not None:
+        raise UsageError(
+            "store and codec belong to 'temporal://…'; any other address is where tasks are stored."
+        )
+    return None
 
 
 def _given(**filters: str | None) -> dict[str, str]:

@@ -19,7 +19,7 @@ from sqlalchemy import (
     tuple_,
 )
 
-from toolwright.backends.sql import WORKERS
+from toolwright.backends.sql import WORKERS, Database
 from toolwright.errors import UsageError
 from toolwright.messages import UserMessage, decode_message, encode_message
 from toolwright.tasks import _statements as sql
@@ -52,7 +52,7 @@ from toolwright.tasks._task import (
     task_scope,
 )
 
-__all__ = ["Claim", "LeftOver", "Letter", "Mail", "Queue", "Search"]
+__all__ = ["Claim", "LeftOver", "Letter", "Mail", "Queue", "Search", "Standing"]
 
 _FIRST_PAUSE = 0.25
 _LONGEST_PAUSE = 300.0
@@ -103,6 +103,21 @@ class Search:
 ANY = Search()
 
 
+class Standing(NamedTuple):
+    """Where a task stands: what an engine needs to know of it."""
+
+    id: str
+    agent: str
+    queue: str
+    owner_id: str
+    priority: int
+    status: TaskStatus
+    updated_at: float
+    start_at: float
+    wake_at: float | None
+    """The nearest deadline of what it waits for."""
+
+
 class LeftOver(NamedTuple):
     """What remains of a task that was forgotten."""
 
@@ -137,6 +152,11 @@ class Queue:
     @property
     def _is_sqlite(self) -> bool:
         return self._database.is_sqlite
+
+    @property
+    def database(self) -> Database:
+        """Where it is."""
+        return self._database
 
     async def versions_waiting(self, agent: str, but: Collection[str]) -> list[str]:
         """The versions, other than these, whose workers tasks of an agent wait for."""
@@ -207,6 +227,7 @@ class Queue:
     ) -> None:
         """End a task that this process holds: it cannot be run, or nothing is left to do."""
         await self._database.write(lambda c: self._store.conclude(c, task_id, status, said, reason))
+        await self._store.tell_woken()
 
     async def give_back(
         self, worker: str, but: Collection[str], why: Mapping[str, str] | None = None
@@ -276,10 +297,11 @@ class Queue:
 
         return await self._database.write(work)
 
-    async def retry_dead(self, where: Mapping[str, Any]) -> int:
-        """Put all failed tasks whose columns have these values back in line; how many there were."""
-        again = sql.TRY_AGAIN.where(IS_FAILED, *_has(where))
-        return await self._database.write(lambda c: c.execute(again, {"now": time.time()}).rowcount)
+    async def retry_dead(self, where: Mapping[str, Any]) -> list[str]:
+        """Put all failed tasks whose columns have these values back in line; which there were."""
+        again = sql.TRY_AGAIN.where(IS_FAILED, *_has(where)).returning(TASKS.c.id)
+        values = {"now": time.time()}
+        return await self._database.write(lambda c: list(c.execute(again, values).scalars()))
 
     async def steer(self, task_id: str, message: UserMessage) -> bool:
         """Leave a message for a task; False when it has ended."""
@@ -378,6 +400,19 @@ class Queue:
 
         return await self._database.read(work)
 
+    async def standing(self, task_ids: Collection[str]) -> list[Standing]:
+        """Where these tasks stand; those that are forgotten are left out."""
+        return [
+            Standing(*row) for row in await self._rows(_STANDING.where(TASKS.c.id.in_(task_ids)))
+        ]
+
+    async def ready(self, after: tuple[float, str], before: float, limit: int) -> list[Standing]:
+        """Tasks in line that could start between the one of `after` and that time, by when they could."""
+        place = tuple_(TASKS.c.start_at, TASKS.c.id) > tuple_(literal(after[0]), literal(after[1]))
+        query = _STANDING.where(IS_QUEUED, TASKS.c.start_at < before, place)
+        rows = await self._rows(query.order_by(TASKS.c.start_at, TASKS.c.id).limit(limit))
+        return [Standing(*row) for row in rows]
+
     async def dead(self, where: Mapping[str, Any], limit: int) -> list[Task]:
         """Failed tasks whose columns have these values, the latest failure first."""
         query = select(TASKS).where(IS_FAILED, *_has(where)).limit(limit)
@@ -393,6 +428,9 @@ class Queue:
 
     async def _rows(self, query: Any) -> list[Any]:
         return await self._database.read(lambda connection: list(connection.execute(query)))
+
+
+_STANDING = select(*(TASKS.c[name] for name in Standing._fields))
 
 
 def _claims(connection: Connection, rows: Sequence[Row[Any]]) -> list[Claim]:

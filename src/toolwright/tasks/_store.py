@@ -1,7 +1,7 @@
 """The journal of tasks: what is written there moves the task along, in the same transaction."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any, cast
 
 from sqlalchemy import Connection, Row
@@ -48,6 +48,9 @@ class TaskStore(SqlStore):
         """The tasks that this process runs, and for whom."""
         self.max_payload = PAYLOAD_SIZE
         self._ring = ring
+        self.wake: Callable[[Collection[str]], Awaitable[None]] | None = None
+        """Called with tasks that are back in line, once that is stored."""
+        self._woken: set[str] = set()
         self._held = sql.HELD if self.database.is_sqlite else sql.HELD.with_for_update(of=TASKS)
 
     async def append(
@@ -66,6 +69,7 @@ class TaskStore(SqlStore):
         mine = None if by_worker else hold
         await super().append(scope, events, mine, expected=expected)
         self._ring(f"task:{scope.session_id}")
+        await self.tell_woken()
 
     async def release(self, scope: Scope, hold_id: str) -> None:
         """Release a session; that of a task goes back with the task."""
@@ -85,7 +89,19 @@ class TaskStore(SqlStore):
         """Take an answer, exactly once; `UsageError` when it is too large."""
         if answer is not None:
             refuse_large("The answer", answer_text(answer), self.max_payload)
-        return await super().answer(app_name, session_id, call_id, answer, unless, born=born)
+        answered = await super().answer(app_name, session_id, call_id, answer, unless, born=born)
+        await self.tell_woken()
+        return answered
+
+    async def tell_woken(self) -> None:
+        """Tell of the tasks that what was stored has put back in line; of others, at most once more."""
+        woken: list[str] = []
+        while self._woken:
+            woken.append(
+                self._woken.pop()
+            )  # One at a time: transactions add to it in their threads.
+        if woken and self.wake is not None:
+            await self.wake(woken)
 
     def on_append(
         self, connection: Connection, scope: Scope, events: Sequence[Event], *, waits: bool
@@ -124,8 +140,9 @@ class TaskStore(SqlStore):
             return
         # A completed task goes on when a call that it did not wait for is answered.
         calls = _unanswered(self.calls_in(connection, APP, session_id))
-        if not any(pending.blocking for pending in calls):
-            _wake(connection, session_id, *WAITING, "COMPLETED")
+        is_blocked = any(pending.blocking for pending in calls)
+        if not is_blocked and _wake(connection, session_id, *WAITING, "COMPLETED"):
+            self._woken.add(session_id)
 
     async def waiting(self, task_id: str | None = None) -> list[OpenCall]:
         """The calls that an answer is still accepted for, of one task or of all."""

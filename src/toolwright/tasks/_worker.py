@@ -5,10 +5,11 @@ import logging
 import math
 import time
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
+from typing import Any
 
 import anyio
 import anyio.abc
@@ -20,6 +21,7 @@ from toolwright.backends.sql import BEATS_PER_LEASE, LOOKS_PER_LEASE, Heartbeat,
 from toolwright.errors import StoreError, UnreadableError
 from toolwright.messages import decode_message, from_exact_json
 from toolwright.tasks._bell import LATER, Bell
+from toolwright.tasks._engine import Engine, SegmentRunner
 from toolwright.tasks._line import Line
 from toolwright.tasks._prune import prune_some
 from toolwright.tasks._queue import Claim, Mail, Queue
@@ -62,6 +64,7 @@ class Worker(Sealed):
         store: TaskStore,
         queue: Queue,
         schedules: Schedules,
+        engine: Engine,
         bell: Bell,
         agents: Mapping[str, Registered],
         lease: float,
@@ -73,6 +76,7 @@ class Worker(Sealed):
         self._store = store
         self._queue = queue
         self._schedules = schedules
+        self._engine = engine
         self._bell = bell
         self._agents = agents
         self._lease = lease
@@ -91,7 +95,9 @@ class Worker(Sealed):
         """Why it does not run some of them any more."""
         self._holding = anyio.Lock()
         """Held while it changes which tasks are its own: one just claimed must not be given back."""
-        self._draining = False
+        self._group: anyio.abc.TaskGroup | None = None
+        """In which segments run, while it takes any."""
+        self._draining = anyio.Event()
         self._drain_seconds: float | None = None
         self._again = asyncio.Event()
         self._alarm = asyncio.Event()
@@ -119,13 +125,15 @@ class Worker(Sealed):
             await self._bell.close()
             raise
         try:
-            async with anyio.create_task_group() as group:
+            async with self._engine.feed(self._lent()) as take, anyio.create_task_group() as group:
+                self._group = group
                 group.start_soon(self._listen)
                 group.start_soon(self._watch)
                 group.start_soon(self._prune)
-                while not self._draining:
-                    if not await self._take(group):
+                while not self._draining.is_set():
+                    if not await take():
                         await self._next_change()
+                self._group = None
                 with anyio.move_on_after(self._drain_seconds):
                     while self._running:
                         await self._next_change()
@@ -144,8 +152,19 @@ class Worker(Sealed):
 
         What still runs after so many `seconds` is stopped and given back.
         """
-        self._draining, self._drain_seconds = True, seconds
+        self._drain_seconds = seconds
+        self._draining.set()
         self._again.set()
+
+    def _lent(self) -> SegmentRunner:
+        return SegmentRunner(
+            agents=self._agents,
+            queues=self.queues,
+            take_next=self._take,
+            run_segment=self._run_only,
+            look=self._again.set,
+            draining=self._draining,
+        )
 
     def _say(
         self, level: int, event: str, text: str, *values: object, task: Task | None = None
@@ -191,24 +210,59 @@ class Worker(Sealed):
 
     # -- taking --------------------------------------------------------------------------------
 
-    async def _take(self, group: anyio.abc.TaskGroup) -> bool:
-        if self._heartbeat is None or not any(line.slots > 0 for line in self._lines()):
+    async def _take(self) -> bool:
+        if not any(line.slots > 0 for line in self._lines()):
             return False
+        claims = await self._claim(self._lines)
+        for claim in claims:
+            self._start(self._work_on, claim)
+        return bool(claims)
+
+    async def _run_only(self, agent: str, queue: str, task_id: str) -> bool:
+        """Take up this task and run its next segment; False when it may not be taken up now."""
+        ended = asyncio.get_running_loop().create_future()
+        # In a task of the worker's own: when whoever waits is cancelled, what was claimed must not
+        # be forgotten, nor what runs be stopped.
+        if not self._start(self._take_only, agent, queue, task_id, ended):
+            return False
+        return await asyncio.shield(ended)
+
+    async def _take_only(
+        self, agent: str, queue: str, task_id: str, ended: "asyncio.Future[bool]"
+    ) -> None:
+        def lines() -> list[Line]:
+            mine = [line for line in self._lines() if (line.agent, line.queue) == (agent, queue)]
+            return [replace(line, only=task_id) for line in mine]
+
+        has_run = False
+        try:
+            for claim in await self._claim(lines):
+                has_run = True
+                await self._work_on(claim)
+        finally:
+            ended.set_result(has_run)
+
+    def _start(self, work: Callable[..., Any], *args: Any) -> bool:
+        if self._group is not None:
+            self._group.start_soon(work, *args)
+        return self._group is not None
+
+    async def _claim(self, lines: Callable[[], list[Line]]) -> list[Claim]:
+        if self._heartbeat is None:
+            return []
         async with self._holding:
             # Taken for dead meanwhile, it has another name: the claim is still under this one.
             name = self.name
-            claims = await self._claim()
+            claims = await self._claim_from(lines)
             for claim in claims:
                 self._running[claim.task.id] = claim
                 self._busy[claim.task.agent] += 1
                 self._store.holders[claim.task.id] = name
-        for claim in claims:
-            group.start_soon(self._work_on, claim)
-        return bool(claims)
+        return claims
 
-    async def _claim(self) -> list[Claim]:
+    async def _claim_from(self, lines: Callable[[], list[Line]]) -> list[Claim]:
         with self._looking("for tasks"):
-            return await self._queue.claim(self._lines, self.name)
+            return await self._queue.claim(lines, self.name)
         # They may be claimed all the same, when only the acknowledgement was lost. Seen to at
         # the next look: at once would be again and again while the database is away.
         self._owes = True
@@ -393,8 +447,8 @@ class Worker(Sealed):
             else:
                 said = "schedule %s has started task %s"
                 self._say(logging.INFO, "scheduled", said, one.name, one.task_id)
-        if any(one.task_id for one in fired):
-            self._bell.ring("work")
+        if started := [one.task_id for one in fired if one.task_id is not None]:
+            await self._engine.wake(started)
         # Not at once when it has come: then another worker is at it.
         return math.inf if seconds is None else max(_AT_IT_SECONDS, seconds + 0.001)
 

@@ -446,8 +446,10 @@ async def check_the_line_is_kept_by_priority_and_fair_between_owners(made: Orche
     async with _working(made):
         for task_id in ids:
             await made.wait(task_id, _PATIENCE)
-    assert order[0] == "urgent", order
-    assert sorted(order[1:5]) == ["busy", "busy", "quiet", "quiet"], order
+    if "exact order" in made.engine.offers:
+        assert order[0] == "urgent", order
+        assert sorted(order[1:5]) == ["busy", "busy", "quiet", "quiet"], order
+    assert Counter(order) == {"busy": 4, "quiet": 2, "urgent": 1}, order
 
 
 async def check_limits_hold_for_all_workers_together(made: Orchestrator) -> None:
@@ -621,10 +623,16 @@ async def check_a_queue_s_tasks_are_taken_by_its_workers_alone(made: Orchestrato
         await made.wait(usual, _PATIENCE)
     assert (await made.status(special)).status == "QUEUED"
     second = await made.enqueue("a", "x", priority=5)
-    async with _working(made, queues=["gpu", "default"]):
-        for task_id in (special, second):
-            await made.wait(task_id, _PATIENCE)
-    assert ran == [usual, special, second]
+    if "several queues" in made.engine.offers:
+        async with _working(made, queues=["gpu", "default"]):
+            for task_id in (special, second):
+                await made.wait(task_id, _PATIENCE)
+        assert ran == [usual, special, second]
+    else:
+        async with _working(made, queues=["gpu"]), _working(made):
+            for task_id in (special, second):
+                await made.wait(task_id, _PATIENCE)
+        assert sorted(ran) == sorted([usual, special, second])
     assert [task.id for task in await made.list(queue="gpu")] == [special]
     await raises(UsageError, made.enqueue("a", "x", queue="gpus"))
 
