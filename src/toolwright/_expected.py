@@ -1,13 +1,22 @@
-"""Whether a value fits what an annotation promises, and plain words for what was expected."""
+"""Whether a value fits what an annotation promises, and plain words for what was expected and given."""
 
 import collections.abc as abc
+import re
+import reprlib
 import types
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, is_typeddict
 
-__all__ = ["describe", "fits", "is_list"]
+__all__ = ["describe", "fits", "is_list", "shown_address_of", "shown_value"]
 
+_MAY_BE_SECRET = re.compile(
+    "auth|key|token|secret|cookie|passw|credential|session|header|env|url|uri|dsn|server|store"
+    "|address|endpoint|param|connect|args|deps|client|content|state|template|execution|account",
+    re.IGNORECASE,
+)
+"""In names of settings that hold secrets, or addresses and commands with secrets in them."""
+_MOST_SHOWN = 6
 _LISTS = (abc.Sequence, abc.Collection, abc.Iterable, list, tuple, set, frozenset, abc.Set)
 # What can never stand for an object with methods, whatever protocol that follows.
 _PLAIN = (str, bytes, int, float, list, tuple, dict, set, type, type(None))
@@ -97,3 +106,40 @@ def describe(hint: Any) -> str:
         return "a dict"
     name = getattr(target, "__name__", str(target))
     return _WORDS.get(target) or _WORDS.get(name) or name
+
+
+def shown_value(name: str, value: Any) -> str:
+    """What was given as the setting `name`: as it is where that is harmless, else of what type."""
+    if value is None or isinstance(value, bool | int | float | type):
+        return reprlib.repr(value)
+    if not isinstance(value, str | list | tuple | Mapping):
+        # Others may show anything of themselves; tools and agents are known by their names.
+        kind = type(value).__name__
+        if isinstance(named := getattr(value, "name", None), str):
+            return f"<{kind} {named!r}>"
+        called = getattr(value, "__name__", None)
+        return f"<{kind} {called}>" if isinstance(called, str) else _kind_of(value)
+    if _MAY_BE_SECRET.search(name):
+        return _kind_of(value)
+    if isinstance(value, str):
+        return reprlib.repr(value)
+    if isinstance(value, Mapping):
+        shown = [f"{reprlib.repr(key)}: …" for key in list(value)[:_MOST_SHOWN]]
+        return f"{{{', '.join(shown + ['…'] * (len(value) > _MOST_SHOWN))}}}"
+    shown = [shown_value(name, item) for item in value[:_MOST_SHOWN]]
+    inside = ", ".join(shown + ["…"] * (len(value) > _MOST_SHOWN))
+    return f"[{inside}]" if isinstance(value, list) else f"({inside})"
+
+
+def _kind_of(value: Any) -> str:
+    name = type(value).__name__
+    kind = {"str": "text", "list": "list", "dict": "dict", "bytes": "bytes"}.get(name, name)
+    return f"{kind} (not shown)"
+
+
+def shown_address_of(text: str) -> str:
+    """An address that is none, or none of the right kind, without what may sign in with it."""
+    if "@" in text:  # What stands before it is a name and a password, however they are written.
+        scheme, found, _ = text.partition("://")
+        return f"{scheme}://…" if found and "@" not in scheme else "…"
+    return re.split("[?#]", text, maxsplit=1)[0]

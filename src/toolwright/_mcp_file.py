@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from toolwright._plain_file import read_plain_file
+from toolwright._private import read_plain_file
 from toolwright.errors import UsageError
 
 __all__ = ["COMMENT_MARKS", "McpFile", "is_disabled", "read_mcp_file", "read_small_file"]

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import PurePath
 from typing import Any, TypeVar, cast, get_type_hints, overload
 
-from toolwright._expected import describe, fits, is_list
-from toolwright._shown_value import shown_value
+from toolwright._expected import describe, fits, is_list, shown_value
 from toolwright.errors import SettingError
 
 __all__ = ["check_fields", "check_setting", "explain", "explained", "is_foreign", "near_names"]

@@ -173,12 +173,12 @@ def test_a_deep_agent_names_what_the_agent_in_it_does_not_take() -> None:
     )
 
 
-@pytest.mark.row("003-N2")
 def test_an_agent_is_shown_by_its_kind_and_name() -> None:
     flow = SequentialAgent(name="flow", sub_agents=[Agent(name="first")])
     assert f"{flow} {flow.sub_agents}" == "<SequentialAgent 'flow'> (<Agent 'first'>,)"
 
 
+@pytest.mark.row("003-N2")
 def test_settings_without_a_name_and_missing_ones_are_explained() -> None:
     assert refusal(make_agent, "weather") == (
         "Agent takes its settings by name: Agent(name=…); got 'weather' without a name."

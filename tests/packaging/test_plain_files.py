@@ -14,7 +14,7 @@ import pytest
 
 from toolwright._mcp_env_file import read_env_file
 from toolwright._mcp_file import read_mcp_file
-from toolwright._plain_file import read_plain_file, write_plain_file
+from toolwright._private import read_plain_file, write_plain_file
 from toolwright.backends import key_from_file, open_store, sqlite_address
 from toolwright.backends.auth import SqliteCredentials, new_key
 from toolwright.builtin import Skill

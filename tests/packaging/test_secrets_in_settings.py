@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from toolwright import Agent, McpToolset, OpenAPIToolset, Runner
-from toolwright._shown_value import shown_address_of, shown_value
+from toolwright._expected import shown_address_of, shown_value
 from toolwright.backends import (
     LocalExecutor,
     open_artifacts,

@@ -3,7 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import pytest
@@ -149,7 +149,8 @@ class Mute(Exception):
 @pytest.mark.parametrize(
     "what",
     [ValueError("bad"), KeyError("choices"), UsageError("no key"), ToolError("no"), StoreError("x"),
-     TimeoutError(), RecursionError("deep"), Mute(), OSError(111, "refused"), None, YES, {}, 5],
+     TimeoutError(), RecursionError("deep"), Mute(), OSError(111, "refused"), None, YES, {}, 5,
+     ModelMessage(parts=(TextPart(YES),), usage=cast("Usage", None))],
     ids=repr,
 )  # fmt: skip
 async def test_a_reviewer_that_fails_in_any_way_asks_a_person_and_the_log_says_why(
@@ -555,6 +556,36 @@ async def test_a_child_task_is_reviewed_by_what_the_person_asked_of_its_parent(
             assert (await made.wait(await made.enqueue("parent", "Be nice"))).status == "COMPLETED"
             worker.drain()
     assert (ran, shown_to(reviewer)) == (["eve"], ["Be nice"])
+    await made.close()
+
+
+async def test_what_a_person_replies_to_a_child_task_is_part_of_what_was_asked_for(
+    tmp_path: Path,
+) -> None:
+    reviewer = ScriptedModel(YES)
+    made = Orchestrator(f"sqlite:///{tmp_path}/t.db")
+    script = [call("ask_user", question="Whom?"), call("send", to="ann"), "."]
+    model = ScriptedModel(*script)
+    made.register(Agent(name="mailer", description="", model=model, tools=[ask_user, send]))
+    parent = Agent(
+        name="parent",
+        model=ScriptedModel(call("start_mailer_tasks", prompts=[UNTRUSTED]), "."),
+        tools=[made.child_tasks("mailer")],
+        policy=rules(Rule.allow("start_*", "ask_user"), otherwise=reviewed_by(reviewer)),
+    )
+    made.register(parent)
+    worker = made.worker()
+    with anyio.fail_after(30):
+        async with anyio.create_task_group() as group:
+            group.start_soon(worker.run)
+            started = await made.enqueue("parent", "Be nice")
+            while not (asked := [row for row in await made.pending() if row[1].name == "ask_user"]):
+                await made.changed(1.0)
+            [(child, question)] = asked
+            await made.answer(task_id=child, tool_call_id=question.call_id, result="Only Ann")
+            assert (await made.wait(started)).status == "COMPLETED"
+            worker.drain()
+    assert (ran, shown_to(reviewer)) == (["ann"], ["Be nice\nOnly Ann"])
     await made.close()
 
 

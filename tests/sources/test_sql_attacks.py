@@ -255,7 +255,7 @@ def test_every_function_that_reads_types_made_of_others_is_refused(world: World)
     ).fetchall()
     assert len(readers) >= 5
     for (name,) in readers:
-        with pytest.raises(ToolError, match=rf"uses pg_catalog\.{name}\(\)"):
+        with pytest.raises(ToolError, match=rf"calls pg_catalog\.{name}\(\)"):
             check_functions(world.admin, postgres_words(f"SELECT {name}('1', 1, -1)"), ())
 
 
@@ -273,7 +273,7 @@ def test_every_function_that_the_server_calls_volatile_is_refused_but_for_a_list
             check_functions(world.admin, postgres_words(f'SELECT 1 AS "{name}"'), ())
             taken.add(name)
         except ToolError as error:
-            assert f"uses pg_catalog.{name}()" in str(error)  # noqa: PT017 - some are taken
+            assert f"calls pg_catalog.{name}()" in str(error)  # noqa: PT017 - some are taken
     assert len(volatile) > 200
     reports = ("pg_stat_get_", "pg_last_", "pg_current_wal")
     assert {name for name in taken if not name.startswith(reports)} == {

@@ -206,7 +206,7 @@ async def test_named_functions_can_be_called_with_and_without_their_schema(url: 
             assert (await query(toolset, text))["rows"] == [{"a": 7}]
     async with opened(url) as toolset:
         with pytest.raises(
-            ToolError, match=r"uses public\.unmarked\(\), which is declared VOLATILE"
+            ToolError, match=r"calls public\.unmarked\(\), which is declared VOLATILE"
         ):
             await query(toolset, "SELECT unmarked()")
 

@@ -19,7 +19,6 @@ from toolwright.agent._answers import (
     next_step,
 )
 from toolwright.agent._credentials import credential_for, look_again
-from toolwright.agent._exception_text import message_without_secrets, trace_without_secrets
 from toolwright.agent._gate import (
     FUNCTION,
     as_called,
@@ -46,6 +45,8 @@ from toolwright.messages import (
     ToolEnded,
     ToolResult,
     ToolStarted,
+    message_without_secrets,
+    trace_without_secrets,
 )
 from toolwright.tools import (
     Args,

@@ -231,6 +231,8 @@ class Log:
         self.outside: set[str] = set()
         """The calls whose results, or those of calls inside them, are untrusted; empty for the model
         of the outer run, when its provider has searched for it."""
+        self.heard: list[str] = []
+        """What people have answered in their own words, whoever began the run."""
         self.is_stopped = False
         """Whether a person has stopped the latest run, as far as the log was read back."""
         self.inbox: list[Waiting] = []
@@ -498,8 +500,9 @@ class Log:
 
     def _hear(self, said: Any) -> None:
         """A person has added something to what they asked for."""
+        text = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
+        self.heard.append(text)
         if self.asked is not None:
-            text = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
             self.asked = UserMessage((*self.asked.parts, TextPart(text)))
 
     def told(self, address: str) -> None:

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any, get_args
 
 from toolwright._message_of import named_message_of
-from toolwright.agent._exception_text import message_without_secrets, trace_without_secrets
 from toolwright.agent._run import Run
 from toolwright.errors import ModelError
 from toolwright.messages import (
@@ -16,6 +15,8 @@ from toolwright.messages import (
     ReasoningPart,
     TextPart,
     each_once,
+    message_without_secrets,
+    trace_without_secrets,
     user_message,
 )
 from toolwright.models import Model, ModelRequest, ModelSettings, resolve_model
@@ -93,7 +94,8 @@ class _Reviewer:
 
     @property
     def _rule(self) -> str:
-        return f"reviewed_by({self._model if isinstance(self._model, str) else self._model.name})"
+        named = self._model if isinstance(self._model, str) else getattr(self._model, "name", "?")
+        return f"reviewed_by({named})"
 
     async def _review(self, tool: Tool, args: Args, ctx: ToolContext) -> Decision:
         """Allow, or ask with the reviewer's reason."""
@@ -107,6 +109,8 @@ class _Reviewer:
         try:
             reply = await self._asked(shown)
             verdict, reason = _read(reply)
+            if isinstance(ctx.run, Run):
+                ctx.run.meter.spend(reply.usage)
         except ModelError as error:
             return self._failed(str(error))
         except Exception as error:  # noqa: BLE001 - a person looks, whatever it is
@@ -114,8 +118,6 @@ class _Reviewer:
             logger.error("the reviewer of a call of %r failed\n%s", tool.name, trace)
             told = message_without_secrets(ctx.run.redactor, named_message_of(error))
             return self._failed(told[:_MOST_TOLD])
-        if isinstance(ctx.run, Run):
-            ctx.run.meter.spend(reply.usage)
         if verdict == "allow":
             return Decision(verdict="allow", reason=reason, rule=rule)
         return Decision(verdict="ask", reason=f"A reviewer would not allow it: {reason}", rule=rule)
@@ -172,5 +174,5 @@ def _read(reply: ModelMessage) -> tuple[str, str]:
         case {"verdict": str() as verdict, **rest} if verdict in get_args(Verdict):
             reason = rest.pop("reason", "")
             if not rest and isinstance(reason, str):
-                return verdict, reason
+                return verdict, reason[:_MOST_TOLD]
     return "ask", "it gave no clear verdict"

@@ -527,7 +527,7 @@ class Run:
         """
         root, said = self.shared.root, self.log.asked
         if self.above.asked is not None:
-            return self.above.asked
+            return "\n".join((self.above.asked, *self.log.heard))
         by_person = root is None or root.is_asked_by_person
         return said.own_text if said is not None and by_person else ""
 

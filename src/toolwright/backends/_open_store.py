@@ -1,6 +1,6 @@
 """From an address to the store behind it."""
 
-from toolwright._shown_value import shown_address_of, shown_value
+from toolwright._expected import shown_address_of, shown_value
 from toolwright.backends._memory_store import MemoryStore
 from toolwright.backends._store import Store
 from toolwright.errors import UsageError

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import anyio
 from cyclopts import Parameter
 
-from toolwright._plain_file import read_plain_file, write_plain_file
+from toolwright._private import read_plain_file, write_plain_file
 from toolwright.agent import Explanation, Runner, lock_of, moved_since
 from toolwright.cli import _exit as exits
 from toolwright.cli._json import read_json

@@ -18,8 +18,7 @@ from cyclopts import Parameter
 from toolwright._mcp_env_file import read_env_file
 from toolwright._mcp_file import is_disabled, read_mcp_file
 from toolwright._mcp_variables import directory_of, fill_in
-from toolwright._plain_file import read_plain_file, write_plain_file
-from toolwright._private import make_parents
+from toolwright._private import make_parents, read_plain_file, write_plain_file
 from toolwright.cli import _exit as exits
 from toolwright.cli._go import is_interactive
 from toolwright.cli._out import note, note_line, prompt, say_line

@@ -6,7 +6,7 @@ from typing import Any
 
 # By unit, not by name: the MCP client and the sandboxes load only when they are asked for.
 from toolwright import builtin, sources
-from toolwright._shown_value import shown_value
+from toolwright._expected import shown_value
 from toolwright.backends import Executor, LocalExecutor
 from toolwright.errors import ToolError, UsageError
 from toolwright.tools import Tool, Toolset

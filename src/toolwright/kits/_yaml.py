@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from toolwright._plain_file import read_plain_file
+from toolwright._private import read_plain_file
 from toolwright.errors import UsageError
 
 try:

@@ -91,7 +91,13 @@ from toolwright.messages._parts import (
     ToolCall,
 )
 from toolwright.messages._plain import json_text, jsonable
-from toolwright.messages._redact import REDACTED, Redactor, redact
+from toolwright.messages._redact import (
+    REDACTED,
+    Redactor,
+    message_without_secrets,
+    redact,
+    trace_without_secrets,
+)
 from toolwright.messages._results import (
     ADDRESS_MARKS,
     STORED_AS,
@@ -240,6 +246,7 @@ __all__ = [
     "lookalikes",
     "media_type_of",
     "member_key",
+    "message_without_secrets",
     "pretences",
     "question_id",
     "question_number",
@@ -254,6 +261,7 @@ __all__ = [
     "size",
     "to_json_text",
     "to_wire",
+    "trace_without_secrets",
     "user_message",
     "visible",
 ]

@@ -1,6 +1,7 @@
 """Take secrets out of text before anyone sees it."""
 
 import re
+import traceback
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count
@@ -12,10 +13,19 @@ from toolwright._spellings import Spellings
 from toolwright.messages._encodings import forms_of
 from toolwright.messages._logged import keep_out_of_logs
 
-__all__ = ["REDACTED", "Redactor", "redact"]
+__all__ = [
+    "REDACTED",
+    "Redactor",
+    "message_without_secrets",
+    "redact",
+    "trace_without_secrets",
+]
 
 REDACTED = "[redacted]"
 """What is shown in place of a secret."""
+_LONGEST = 32_768
+"""Letters of an exception that are told: it may have any number, and the loop waits."""
+_MARGIN = 4_000
 _MARK = REDACTED.encode()
 _adding = RLock()
 _PATTERNS = (
@@ -170,3 +180,16 @@ def _end_of_letter(data: bytes, end: int) -> int:
     while data[end : end + 1] and data[end] & 0xC0 == 0x80:
         end += 1
     return end
+
+
+def message_without_secrets(redactor: Redactor, message: str) -> str:
+    """The message, without what is too long to be looked through for secrets."""
+    # With some more at first: what looks like a secret at the cut is not told by half.
+    return redact(redactor.beginning(message, _LONGEST + _MARGIN))[:_LONGEST]
+
+
+def trace_without_secrets(redactor: Redactor, error: BaseException) -> str:
+    """The traceback, as a log file can hold it."""
+    trace = "".join(traceback.format_exception(error))
+    told = redact(redactor.ending(trace, _LONGEST + _MARGIN))[-_LONGEST:]
+    return told.encode(errors="backslashreplace").decode()

@@ -8,9 +8,9 @@ from typing import Any, Literal, Self, get_args
 
 import anyio
 
+from toolwright._expected import shown_address_of
 from toolwright._sealed import Sealed
 from toolwright._settings import explained
-from toolwright._shown_value import shown_address_of
 from toolwright.agent import RETRY_SECONDS, Agent, BaseAgent, Hooks, Runner
 from toolwright.backends import sqlite_path
 from toolwright.concurrency import close_all

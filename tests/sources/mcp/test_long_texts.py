@@ -11,9 +11,8 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from toolwright import Agent, tool
-from toolwright.agent._exception_text import message_without_secrets
 from toolwright.errors import ToolError
-from toolwright.messages import BlobPart, Redactor, ToolEnded
+from toolwright.messages import BlobPart, Redactor, ToolEnded, message_without_secrets
 from toolwright.sources.mcp._content import part_of
 from toolwright.sources.mcp._link import Link
 from toolwright.sources.mcp._questions import Asking, Questions

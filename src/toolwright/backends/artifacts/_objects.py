@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from toolwright._shown_value import shown_address_of
+from toolwright._expected import shown_address_of
 from toolwright.errors import StoreError, UsageError
 
 try:

@@ -4,7 +4,7 @@ import os
 from typing import Any, TypeVar, overload
 from urllib.parse import unquote, urlsplit
 
-from toolwright._shown_value import shown_address_of
+from toolwright._expected import shown_address_of
 from toolwright.backends.artifacts._artifacts import BlobArtifacts
 from toolwright.backends.artifacts._blobs import MemoryBlobs
 from toolwright.backends.artifacts._directory import DirectoryBlobs

@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from toolwright._plain_file import read_plain_file
-from toolwright._private import close_to_others, demand_own_way, make_parents
+from toolwright._private import close_to_others, demand_own_way, make_parents, read_plain_file
 from toolwright.backends._own_paths import hide_directory, unless_refused
 from toolwright.errors import StoreError, UsageError
 

@@ -1,6 +1,6 @@
 """The credential store that an address names."""
 
-from toolwright._shown_value import shown_address_of
+from toolwright._expected import shown_address_of
 from toolwright.backends import auth
 from toolwright.backends._sqlite_address import sqlite_path
 from toolwright.backends.auth._store import CredentialStore

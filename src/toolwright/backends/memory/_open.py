@@ -2,7 +2,7 @@
 
 from typing import Any, TypeVar, overload
 
-from toolwright._shown_value import shown_address_of
+from toolwright._expected import shown_address_of
 from toolwright.backends.memory._memory import SqlMemory
 from toolwright.backends.memory._vectors import Embedder
 from toolwright.errors import UsageError

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from toolwright._shown_value import shown_address_of
+from toolwright._expected import shown_address_of
 from toolwright.backends._sqlite_address import sqlite_address, sqlite_path
 from toolwright.errors import UsageError
 

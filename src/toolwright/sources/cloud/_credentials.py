@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from toolwright._plain_file import read_plain_file
+from toolwright._private import read_plain_file
 from toolwright._sealed import sealed
 from toolwright.errors import UsageError
 

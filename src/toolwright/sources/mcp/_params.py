@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+from toolwright._expected import shown_address_of, shown_value
 from toolwright._sealed import sealed
-from toolwright._shown_value import shown_address_of, shown_value
 from toolwright.errors import UsageError
 from toolwright.sources._secret_names import digest_of_plain, shown_address
 from toolwright.tools import digest_of

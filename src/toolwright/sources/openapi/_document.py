@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urljoin, urlsplit
 
-from toolwright._plain_file import read_plain_file
+from toolwright._private import read_plain_file
 from toolwright.errors import UsageError
 from toolwright.sources._secret_names import shown_address
 from toolwright.sources.openapi._load import TextKind, parse_text

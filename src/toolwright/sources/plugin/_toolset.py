@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from toolwright._plain_file import read_plain_file
+from toolwright._private import read_plain_file
 from toolwright.backends._own_paths import unless_refused
 from toolwright.backends.sandboxes import ServerSandbox
 from toolwright.concurrency import in_io_thread
