@@ -20,7 +20,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _BETWEEN = re.compile(r"([ \t\n]|\\\n)*")
 _SEPARATE = frozenset({";", "&", "&&", "|", "||"})
 """Tokens that no word joins, wherever a line is continued behind them."""
-_PUNCTUATION = _SEPARATE | {";;", "|&", "(", ")", "<", ">", ">>", "<<<", ">&", "&>", "&>>", ">|", "\n",
+_PUNCTUATION = _SEPARATE | {";;", "|&", "(", ")", "<", ">", ">>", "<<<", ">&", ">&-", "&>", "&>>", ">|", "\n",
                             "`", "$(", "<(", ">("}  # fmt: skip
 """Tokens that a word may touch."""
 _WORDS = frozenset({"word", "number", "string", "raw_string", "ansi_c_string", "translated_string",
