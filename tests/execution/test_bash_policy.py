@@ -526,10 +526,29 @@ def test_a_stream_may_be_closed() -> None:
         ("ls $HOME", "write the value itself"),
         ("A=1 ls", "leave it out, or have it listed with the program"),
         ("source x", "changes what later commands do"),
+        ("[ -f [a-z]* ]", "write 'test …' without them"),
+        ("ls; [ -f a[bc] ] && ls", "quote the pattern with ''"),
+        ("ls )", "not well-formed shell"),
+        ("bash -lc ls", "loads settings that could run another program"),
+        ("find -- -delete", "'-delete' of 'find' writes a file"),
+        ("find -- -- .", "is not known as a part"),
+        ("tail -20F x", "is not known here"),
     ],
 )
 def test_a_refusal_says_what_works_instead(command: str, instead: str) -> None:
-    assert instead in BashToolPolicy(("ls", "find", "source")).check(command).reason
+    assert instead in BashToolPolicy(("ls", "find", "source", "bash", "tail")).check(command).reason
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "tail -20f x", "tail -5 x", "tail -5lf x", "find -- .", "find -L -- . -name x", "find -- . -exec ls {} +", "find --",
+        "test -f [a-z]*", "[ -f '[a-z]*' ]", "bash --noprofile -c ls",
+    ],
+)  # fmt: skip
+def test_what_only_reads_is_allowed_however_it_is_written(command: str) -> None:
+    verdict = BashToolPolicy(("ls", "find", "tail", "test", "[", "bash")).check(command)
+    assert (verdict.allowed, verdict.read_only) == (True, True), verdict.reason
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from toolwright._settings import explained
 from toolwright._shown_value import shown_address_of
 from toolwright.agent import RETRY_SECONDS, Agent, BaseAgent, Hooks, Runner
 from toolwright.backends import sqlite_path
+from toolwright.backends._own_paths import unless_refused
 from toolwright.concurrency import close_all
 from toolwright.errors import StoreError, UsageError
 from toolwright.messages import Answered, Event, Pending, Prompt, user_message
@@ -48,6 +49,7 @@ class Orchestrator(Sealed):
     (`postgresql://…`). A prompt, a state, a message and an answer may take `max_payload` characters each.
     """
 
+    @unless_refused()
     def __init__(
         self,
         url: str = "sqlite:///tasks.db",
@@ -73,6 +75,7 @@ class Orchestrator(Sealed):
         self._opened_in = 0
         """The process that listens: a forked one has to begin by itself."""
 
+    @unless_refused()
     @explained
     def register(
         self,
