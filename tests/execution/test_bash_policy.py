@@ -478,7 +478,7 @@ def test_a_word_that_touches_a_redirection_is_an_argument(word: str, redirection
         "show {fd}>f", "show {fd}<f", "show {fd}>&1", "show {fd[0]}>f", "show 12>f", "show 12>&1", "show ;0<f", "show 2<<<x",
         "show >& -1", "show 2>& -1", "show >&1-", "show >& '2'", "show >& \\2", "show 2>&f", "show >&12", "show >&f$?",
         "show >''", "show <''", "show <>f", "show <&3", "show 3<&-", "show ${a2>f}", "show a 2>&-x", "show >&1x", "[ a > b ]",
-        "[ a 2> b ]", "show $((1>2))", "show 2>f(a)", "show $(show 12>f)", "$(show {fd}>f)", "show 1\\\n2>f",
+        "[ a 2> b ]", "show $((1>2))", "show 2>f(a)", "show $(show 12>f)", "$(show {fd}>f)", "show $(show {fd}<f)", "show 1\\\n2>f",
     ],
 )  # fmt: skip
 def test_what_could_be_a_descriptor_or_a_word_is_refused(command: str) -> None:
@@ -491,7 +491,7 @@ def test_what_could_be_a_descriptor_or_a_word_is_refused(command: str) -> None:
     [
         ("a -b 2>f", "a -b2>f"), ("a -b2 >f", "a -b 2>f"), ("a >f", "a 2>f"), ("a b", "a 'b'"), ("a b", "a"),
         ("a", "a b"), ("a; b", "a b"), ("a b", "a\nb"), ("a $(b)", "a '$(b)'"), ("a b c", "a 'b c'"),
-        ("a > f", "a >> f"), ("a | b", "a || b"), ("{ a; }", "( a; )"), ("a # b", "a '#' b"), ("A=1 b", "b"),
+        ("a > f", "a >> f"), ("a | b", "a || b"), ("{ a; }", "( a; )"), ("a # b", "a '#' b"), ("A=1 b", "b"), ("a >&- ; b", "a >&- b"),
     ],
 )  # fmt: skip
 def test_what_was_not_read_as_the_shell_reads_it_is_refused(read: str, shell: str) -> None:
@@ -509,7 +509,7 @@ def test_a_word_that_does_not_end_is_not_understood(text: str) -> None:
 
 
 def test_a_stream_may_be_closed() -> None:
-    line = "ls f 2>&- >&-"
+    line = "ls f 2>&- >&- ; ls"
     verdict = BashToolPolicy(("ls",)).check(line)
     assert (verdict.checked, verdict.read_only) == (line, True)
     for operator in ("2>&-", ">&-", ">"):
