@@ -6,6 +6,7 @@ leaves a trace. Nothing else exists there, so whatever was executed is known.
 
 import os
 import random
+import re
 import shlex
 import shutil
 import string
@@ -79,6 +80,46 @@ def quoted_lines(count: int) -> list[str]:
     return ["show " + "".join(chance.choices(pieces, k=chance.randint(1, 7))) for _ in range(count)]
 
 
+def redirected_lines(count: int) -> list[str]:
+    """Random words right before and behind redirections, with spaces between them and without."""
+    chance = random.Random(24 + SEED)
+    words = [
+        "a", "-ox2", "-2", "2", "12", "0", "1", "a2", "-a", "-", "--", "{fd}", "{a}", "{", "}", "'a'2", '"b"2', "\\2",
+        "a\\ 2", "a\\ 0", "2\\\n", "a\\\n2", "\\\n", "$(show x)2", "`show x`2", "$(show -x2>&1)", '"$(show 2>f)"', "$?", "a=2", "A=1",
+        "-ox2", "-a2", "[a]2", "~2", "#2", "a#2", "é2", "2é", "'2'", "-ox2\\", "''", "!", "x,2", "-x-2", "--x=2", "_2", ".2", "/2", "+2",
+    ]  # fmt: skip
+    operators = [
+        ">", ">>", "<", ">&", "<&", "<<<", ">|", "<>", "&>", "&>>", "2>", "2>>", "0<", "2<", "{fd}>", "12>", "{a}<",
+        "2>&1", ">&1", "1>&2", ">&-", "2>&-", "<&-", "2>& ", "\\>", "'>'",
+    ]  # fmt: skip
+    made: list[str] = []
+    for _ in range(count):
+        line = "show"
+        for _ in range(chance.randint(1, 2)):
+            for _ in range(chance.randint(0, 2)):
+                line += chance.choice([" "] * 6 + ["", "\\\n", " \\\n"]) + chance.choice(words)
+            for _ in range(chance.choice([1, 1, 1, 2])):
+                operator = chance.choice(operators)
+                line += chance.choice(["", "", " "]) + operator
+                if operator[-1] in "<>&|" or chance.random() < 0.1:
+                    line += chance.choice(["", " "]) + chance.choice(["f", "a", "new", *words])
+            line += chance.choice(["", "", " ; show ", "\nshow ", " && show"])
+        made.append(line)
+    return made
+
+
+_REDIRECTED = """exec 8>&1
+show() { printf '<%s>' "$@" >&8; read -r line; echo "out$line"; echo err >&2; }
+command_not_found_handle() { printf '?%s?' "$@" >&8; }
+PATH=/nowhere
+while IFS= read -r -d '' line; do
+    (eval "$line") < /dev/null 2> /dev/null
+    for file in *; do printf '[%s:%s]' "$file" "$(< "$file")"; done
+    [ "$(echo *)" = "a f" ] || /bin/rm -rf ./*
+    : > f; echo in > a
+    printf '\\0'
+done
+"""
 _SHOWN = """show() { printf '<%s>' "$@"; echo; }
 command_not_found_handle() { printf '?%s?' "$@"; echo; }
 PATH=/nowhere
@@ -97,12 +138,37 @@ def test_what_runs_has_the_words_that_the_shell_reads_in_the_original(tmp_path: 
         and " & " not in verdict.checked  # Who is shown first is chance.
     ]
     assert len(pairs) > 200, len(pairs)
+    assert unlike(pairs, _SHOWN, tmp_path) == []
+
+
+def test_redirections_have_the_words_and_files_that_the_shell_reads_in_the_original(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "a").write_text("in\n")
+    (tmp_path / "f").touch()
+    policy = BashToolPolicy(("show",), allow_redirects=True)
+    pairs = [
+        (line, verdict.checked)
+        for line in redirected_lines(1500 * TIMES)
+        if (verdict := policy.check(line, sandboxed=True)).allowed
+    ]
+    assert len(pairs) > 200, len(pairs)
+    assert len([line for line, _ in pairs if re.search(" -(ox|a)?2[<>]", line)]) > 3
+    assert unlike(pairs, _REDIRECTED, tmp_path) == []
+
+
+def unlike(pairs: Sequence[tuple[str, str]], script: str, place: Path) -> list[tuple[str, ...]]:
+    """Command lines and what was judged of them, where the shell does not do the same with both."""
     done = subprocess.run(
-        ["bash", "-c", _SHOWN], input="\0".join(text for pair in pairs for text in (*pair,)) + "\0",
-        cwd=tmp_path, capture_output=True, text=True, timeout=100, check=True,
+        ["bash", "-c", script], input="\0".join(text for pair in pairs for text in pair) + "\0",
+        cwd=place, capture_output=True, text=True, timeout=100, check=True,
     )  # fmt: skip
-    shown = done.stdout.split("\0")
-    assert [pair for at, pair in enumerate(pairs) if shown[2 * at] != shown[2 * at + 1]] == []
+    shown = re.sub(r"line \d+:", "", done.stdout).split("\0")
+    return [
+        (*pair, shown[2 * at], shown[2 * at + 1])
+        for at, pair in enumerate(pairs)
+        if shown[2 * at] != shown[2 * at + 1]
+    ]
 
 
 def option_lines(count: int) -> list[str]:

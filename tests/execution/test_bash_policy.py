@@ -12,6 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolwright.builtin.bash import BashToolPolicy
+from toolwright.builtin.bash._syntax import read_script
+from toolwright.builtin.bash._tokens import refuse_unread
+from toolwright.builtin.bash._words import Refused
 from toolwright.errors import UsageError
 
 POLICY = BashToolPolicy(
@@ -452,6 +455,67 @@ def test_words_that_the_parser_tears_apart_are_refused(command: str) -> None:
     assert not policy.check(command).allowed, policy.check(command).checked
 
 
+REDIRECTIONS = [">f", ">>f", ">&1", ">&f", "<f", "<<'E'\nx\nE", "<<<x", ">|f", "&>f", "&>>f", ">&-"]
+
+
+@pytest.mark.parametrize("redirection", REDIRECTIONS)
+@pytest.mark.parametrize("word", ["-ox2", "-2", "x2", "22x", "2x", "é2", "'q'2", "q\\2"])
+def test_a_word_that_touches_a_redirection_is_an_argument(word: str, redirection: str) -> None:
+    policy = BashToolPolicy(("show", "bash", "eval"), allow_redirects=True)
+    for line in ("{}", "show $({}\n)", 'show "$({}\n)"', "( {}\n)", 'bash -c "{}"', "eval '{}'"):
+        inner = f"show f {word}{redirection}"
+        if "'" in inner and line[-1] in "\"'":
+            continue
+        verdict = policy.check(line.format(inner), sandboxed=True)
+        argv = ("show", "f", word.replace("'", "").replace("\\", ""))
+        assert verdict.allowed, verdict.reason
+        assert argv in verdict.commands, (line, verdict.commands)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "show {fd}>f", "show {fd}<f", "show {fd}>&1", "show {fd[0]}>f", "show 12>f", "show 12>&1", "show ;0<f", "show 2<<<x",
+        "show >& -1", "show 2>& -1", "show >&1-", "show >& '2'", "show >& \\2", "show 2>&f", "show >&12", "show >&f$?",
+        "show >''", "show <''", "show <>f", "show <&3", "show 3<&-", "show ${a2>f}", "show a 2>&-x", "show >&1x", "[ a > b ]",
+        "[ a 2> b ]", "show $((1>2))", "show 2>f(a)", "show $(show 12>f)", "$(show {fd}>f)", "show $(show {fd}<f)", "show 1\\\n2>f",
+    ],
+)  # fmt: skip
+def test_what_could_be_a_descriptor_or_a_word_is_refused(command: str) -> None:
+    policy = BashToolPolicy(("show", "["), allow_redirects=True)
+    assert not policy.check(command, sandboxed=True).allowed, policy.check(command).checked
+
+
+@pytest.mark.parametrize(
+    ("read", "shell"),
+    [
+        ("a -b 2>f", "a -b2>f"), ("a -b2 >f", "a -b 2>f"), ("a >f", "a 2>f"), ("a b", "a 'b'"), ("a b", "a"),
+        ("a", "a b"), ("a; b", "a b"), ("a b", "a\nb"), ("a $(b)", "a '$(b)'"), ("a b c", "a 'b c'"),
+        ("a > f", "a >> f"), ("a | b", "a || b"), ("{ a; }", "( a; )"), ("a # b", "a '#' b"), ("A=1 b", "b"), ("a >&- ; b", "a >&- b"),
+    ],
+)  # fmt: skip
+def test_what_was_not_read_as_the_shell_reads_it_is_refused(read: str, shell: str) -> None:
+    """Whatever the parser makes of a command line, the words and operators judged are those in it."""
+    tokens = read_script(read).tokens()
+    refuse_unread(read, tokens)
+    with pytest.raises(Refused, match="read differently"):
+        refuse_unread(shell, tokens)
+
+
+@pytest.mark.parametrize("text", ["'a", '"a', '"$(a"', "`a", "$(a", "$('a)", "$'a"])
+def test_a_word_that_does_not_end_is_not_understood(text: str) -> None:
+    with pytest.raises(Refused, match="is not understood"):
+        refuse_unread(text, [])
+
+
+def test_a_stream_may_be_closed() -> None:
+    line = "ls f 2>&- >&- ; ls"
+    verdict = BashToolPolicy(("ls",)).check(line)
+    assert (verdict.checked, verdict.read_only) == (line, True)
+    for operator in ("2>&-", ">&-", ">"):
+        assert not BashToolPolicy(("ls",), blocked_operators=(operator,)).check(line).allowed
+
+
 @pytest.mark.parametrize(
     ("command", "instead"),
     [
@@ -462,10 +526,29 @@ def test_words_that_the_parser_tears_apart_are_refused(command: str) -> None:
         ("ls $HOME", "write the value itself"),
         ("A=1 ls", "leave it out, or have it listed with the program"),
         ("source x", "changes what later commands do"),
+        ("[ -f [a-z]* ]", "write 'test …' without them"),
+        ("ls; [ -f a[bc] ] && ls", "quote the pattern with ''"),
+        ("ls )", "not well-formed shell"),
+        ("bash -lc ls", "loads settings that could run another program"),
+        ("find -- -delete", "'-delete' of 'find' writes a file"),
+        ("find -- -- .", "is not known as a part"),
+        ("tail -20F x", "is not known here"),
     ],
 )
 def test_a_refusal_says_what_works_instead(command: str, instead: str) -> None:
-    assert instead in BashToolPolicy(("ls", "find", "source")).check(command).reason
+    assert instead in BashToolPolicy(("ls", "find", "source", "bash", "tail")).check(command).reason
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "tail -20f x", "tail -5 x", "tail -5lf x", "find -- .", "find -L -- . -name x", "find -- . -exec ls {} +", "find --",
+        "test -f [a-z]*", "[ -f '[a-z]*' ]", "bash --noprofile -c ls",
+    ],
+)  # fmt: skip
+def test_what_only_reads_is_allowed_however_it_is_written(command: str) -> None:
+    verdict = BashToolPolicy(("ls", "find", "tail", "test", "[", "bash")).check(command)
+    assert (verdict.allowed, verdict.read_only) == (True, True), verdict.reason
 
 
 @pytest.mark.parametrize(

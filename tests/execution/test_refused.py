@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from toolwright import _temporary
+from toolwright import Agent, Orchestrator, Runner, _temporary
 from toolwright.backends import PortableSandbox
 from toolwright.backends import _own_paths as own
 from toolwright.backends.auth import SqliteCredentials
@@ -19,6 +19,8 @@ from toolwright.backends.sandboxes._proxy import HostProxy
 from toolwright.builtin import BestExecutor, ExecuteBashTool, SandboxToolset
 from toolwright.builtin.shell import _best_executor
 from toolwright.errors import StoreError, UsageError
+from toolwright.kits import create_deep_agent, load_agent_file, read_agent_file
+from toolwright.serve.mcp._desk import Desk
 from toolwright.sources import (
     McpToolset,
     PluginToolset,
@@ -108,6 +110,71 @@ async def credentials_with_a_key_that_is_none(place: Path) -> None:
     SqliteCredentials(place / "records" / "c.db", keys=["short"])
 
 
+def server_file(place: Path, **more: Any) -> Path:
+    """An agent that is described in a file, with a server and a store."""
+    server = {"command": "cat", "args": [str(place)]}
+    agent = {
+        "store": f"sqlite:///{place}/s.db",
+        "tools": {"preset": "none", "mcp": [server]},
+    } | more
+    (place / "agent.yaml").write_text(json.dumps(agent))
+    return place / "agent.yaml"
+
+
+def kept_in(place: Path) -> dict[str, Any]:
+    """Where a runner keeps everything."""
+    return {
+        "store": f"sqlite:///{place}/s.db",
+        "artifacts": f"file://{place}/artifacts",
+        "memory": f"sqlite:///{place}/m.db",
+    }
+
+
+async def a_runner_with_a_store_that_is_none(place: Path) -> None:
+    Runner(Agent(name="a"), **(kept_in(place) | {"store": "nonsense://"}))
+
+
+async def a_runner_with_artifacts_that_are_none(place: Path) -> None:
+    Runner(Agent(name="a"), **(kept_in(place) | {"artifacts": "nonsense://"}))
+
+
+async def a_runner_with_credentials_that_are_none(place: Path) -> None:
+    Runner(Agent(name="a"), **(kept_in(place) | {"credentials": "nonsense://"}))
+
+
+async def a_runner_with_a_memory_that_is_none(place: Path) -> None:
+    Runner(Agent(name="a"), **(kept_in(place) | {"memory": "nonsense://"}))
+
+
+async def a_runner_with_a_memory_of_another_kind(place: Path) -> None:
+    Runner(Agent(name="a"), **(kept_in(place) | {"memory": 5}))
+
+
+async def a_server_with_a_policy_that_is_none(place: Path) -> None:
+    settings: Any = {"policy": 5}
+    Desk(Agent(name="a"), store=f"sqlite:///{place}/s.db", **settings)
+
+
+async def an_agent_in_a_file_with_a_limit_that_is_none(place: Path) -> None:
+    load_agent_file(server_file(place, limits={"turns": -1}))
+
+
+async def an_agent_in_a_file_with_skills_that_are_none(place: Path) -> None:
+    server = {"command": "cat", "args": [str(place)]}
+    load_agent_file(server_file(place, tools={"preset": "none", "mcp": [server], "skills": ["no"]}))
+
+
+async def a_deep_agent_with_a_setting_that_is_none(place: Path) -> None:
+    settings: Any = {"nobody": "knows"}
+    execution = {"command": "cat", "args": [str(place)]}
+    create_deep_agent(execution=execution, **settings)
+
+
+async def a_deep_agent_with_a_sub_agent_that_is_none(place: Path) -> None:
+    execution = {"command": "cat", "args": [str(place)]}
+    create_deep_agent(execution=execution, subagents=[Agent(name="a"), Agent(name="a")])
+
+
 REFUSED: list[Callable[[Path], Awaitable[None]]] = [
     a_sandbox_with_a_variable_of_the_loader,
     a_sandbox_without_what_is_required,
@@ -120,6 +187,16 @@ REFUSED: list[Callable[[Path], Awaitable[None]]] = [
     servers_in_a_file_of_which_one_is_wrong,
     servers_in_a_file_with_a_setting_that_is_none,
     credentials_with_a_key_that_is_none,
+    a_runner_with_a_store_that_is_none,
+    a_runner_with_artifacts_that_are_none,
+    a_runner_with_credentials_that_are_none,
+    a_runner_with_a_memory_that_is_none,
+    a_runner_with_a_memory_of_another_kind,
+    a_server_with_a_policy_that_is_none,
+    an_agent_in_a_file_with_a_limit_that_is_none,
+    an_agent_in_a_file_with_skills_that_are_none,
+    a_deep_agent_with_a_setting_that_is_none,
+    a_deep_agent_with_a_sub_agent_that_is_none,
 ]
 
 
@@ -238,3 +315,33 @@ async def test_an_executor_that_is_closed_lets_records_be_kept_where_it_was(
         with pytest.raises(UsageError, match=r"records|replace"):
             own.hide_directory(tmp_path)
     own.hide_directory(tmp_path)
+
+
+async def test_a_runner_that_was_refused_leaves_its_files_to_commands(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="nonsense"):
+        await a_runner_with_a_memory_that_is_none(tmp_path)
+    await (await open_sandbox(tmp_path)).close()
+
+
+async def test_an_agent_of_tasks_that_is_refused_holds_no_more_than_the_tasks(
+    tmp_path: Path,
+) -> None:
+    async with Orchestrator(f"sqlite:///{tmp_path}/tasks.db") as tasks:
+        before = registered()
+        refused: list[dict[str, Any]] = [
+            {"workers": 0},
+            {"credentials": "nonsense://"},
+            {"retention": "long"},
+        ]
+        for setting in refused:
+            given = kept_in(tmp_path) | setting
+            given.pop("store")
+            with pytest.raises((UsageError, TypeError)):
+                tasks.register(Agent(name="a"), **given)
+        assert registered() == before
+
+
+async def test_reading_the_file_of_an_agent_holds_nothing(tmp_path: Path) -> None:
+    before = registered()
+    read_agent_file(server_file(tmp_path))
+    assert registered() == before

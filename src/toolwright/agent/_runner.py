@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
-from contextlib import aclosing, suppress
+from contextlib import AbstractContextManager, aclosing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -134,16 +134,17 @@ class Runner(Sealed):
         self._guards = compiled("the runner", policy)
         self._more_hooks: tuple[Hooks, ...] = ()
         self.app_name = app_name
-        self.store = open_store(store)
-        kept = _credential_store(credentials)
-        flows = backends.AuthlibFlows(kept) if kept is not None and auth is None else auth
-        self._own_memory = backends.open_memory(memory) if isinstance(memory, str) else None
-        self.services = Services(
-            artifacts=_artifact_service(artifacts),
-            memory=self._own_memory or _memory_service(memory),
-            credentials=kept,
-            auth=flows,
-        )
+        with _holding_nothing_if_refused():
+            self.store = open_store(store)
+            kept = _credential_store(credentials)
+            flows = backends.AuthlibFlows(kept) if kept is not None and auth is None else auth
+            self._own_memory = backends.open_memory(memory) if isinstance(memory, str) else None
+            self.services = Services(
+                artifacts=_artifact_service(artifacts),
+                memory=self._own_memory or _memory_service(memory),
+                credentials=kept,
+                auth=flows,
+            )
         self.deps = deps
         self._going = Going()
 
@@ -891,6 +892,12 @@ def _result_beside(rows: Collection[OpenCall], question: OpenCall) -> OpenCall |
 
 def _is_sign_in(row: OpenCall, answer: Any) -> bool:
     return row.pending.kind == "credential" and not isinstance(answer, Reject)
+
+
+def _holding_nothing_if_refused() -> AbstractContextManager[None]:
+    from toolwright.backends._own_paths import unless_refused  # noqa: PLC0415 - agents need it not
+
+    return unless_refused()
 
 
 def _artifact_service(given: str | Artifacts | None) -> Artifacts | None:

@@ -38,6 +38,7 @@ __all__ = [
     "hold_program",
     "make_database",
     "make_directory_of_records",
+    "only_tried",
     "own_below",
     "own_program",
     "records_below",
@@ -180,12 +181,27 @@ def unless_refused() -> Iterator[None]:
         try:
             yield
         except BaseException:
-            # Path by path: others look at these meanwhile, and must not find them empty.
-            for said, earlier in zip(_said, before, strict=True):
-                for path in said.keys() - earlier.keys():
-                    del said[path]
-                said.update(earlier)
+            _take_back(before)
             raise
+
+
+@contextlib.contextmanager
+def only_tried() -> Iterator[None]:
+    """Take back what is said in this block: what is made in it is not used."""
+    with _saying:
+        before = [dict(said) for said in _said]
+        try:
+            yield
+        finally:
+            _take_back(before)
+
+
+def _take_back(before: Sequence[Mapping[Path, Any]]) -> None:
+    # Path by path: others look at these meanwhile, and must not find them empty.
+    for said, earlier in zip(_said, before, strict=True):
+        for path in said.keys() - earlier.keys():
+            del said[path]
+        said.update(earlier)
 
 
 @unless_refused()

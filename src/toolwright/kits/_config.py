@@ -15,6 +15,7 @@ from toolwright import builtin, sources
 from toolwright._private import demand_own_way, make_parents
 from toolwright.agent import Agent, Limits
 from toolwright.backends import sqlite_address, sqlite_path
+from toolwright.backends._own_paths import unless_refused
 from toolwright.errors import UsageError
 from toolwright.kits._config_schema import (
     AgentFile,
@@ -84,6 +85,7 @@ class LoadedAgent:
         return self.store_address
 
 
+@unless_refused()
 def load_agent_file(path: str | Path, model: Model | str | None = None) -> LoadedAgent:
     """Make the agent of an `agent.yaml`; mistakes are told with their line."""
     document = read_yaml(Path(path))

@@ -14,6 +14,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from toolwright.backends import open_store
+from toolwright.backends._own_paths import only_tried
 from toolwright.errors import UsageError
 from toolwright.kits._presets import PRESETS, Preset
 from toolwright.messages import Trust
@@ -157,7 +158,8 @@ class AgentFile(_Strict):
         if given is None:
             return None
         try:
-            open_store(given)  # Connects on first use, so to nothing.
+            with only_tried():  # Connects on first use, so to nothing.
+                open_store(given)
         except UsageError as error:
             raise ValueError(str(error)) from None
         return given

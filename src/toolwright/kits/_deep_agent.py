@@ -7,6 +7,7 @@ from typing import Any, TypedDict
 from toolwright._settings import explained
 from toolwright.agent import Agent, BaseAgent, Compaction, Limits
 from toolwright.backends import Executor
+from toolwright.backends._own_paths import unless_refused
 from toolwright.backends.files import Files, StateBackend
 from toolwright.builtin import Skill, SkillToolset, file_tools, todo_tools
 from toolwright.builtin.files import Backend, backend_for
@@ -43,6 +44,7 @@ class SubAgentSpec(TypedDict, total=False):
     interrupt_on: Mapping[str, Require]
 
 
+@unless_refused()
 @explained(rest=Agent)
 def create_deep_agent(
     name: str = "deep_agent",

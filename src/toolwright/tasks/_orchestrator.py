@@ -13,6 +13,7 @@ from toolwright._sealed import Sealed
 from toolwright._settings import explained
 from toolwright.agent import RETRY_SECONDS, Agent, BaseAgent, Hooks, Runner
 from toolwright.backends import sqlite_path
+from toolwright.backends._own_paths import unless_refused
 from toolwright.concurrency import close_all
 from toolwright.errors import StoreError, UsageError
 from toolwright.messages import Answered, Event, Pending, Prompt, user_message
@@ -52,6 +53,7 @@ class Orchestrator(Sealed):
     `max_payload` characters each.
     """
 
+    @unless_refused()
     def __init__(
         self,
         url: str = "sqlite:///tasks.db",
@@ -87,6 +89,7 @@ class Orchestrator(Sealed):
         self._opened_in = 0
         """The process that listens: a forked one has to begin by itself."""
 
+    @unless_refused()
     @explained
     def register(
         self,

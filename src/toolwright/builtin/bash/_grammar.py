@@ -120,6 +120,8 @@ class Program:
     """Whether the value of a short option may be written without a space; if not, a letter is an option."""
     numbers: bool = False
     """Whether `-5` is an option."""
+    behind_numbers: str = ""
+    """Letters of which some may stand behind such a number."""
     negates: bool = False
     """Whether `--no-x` is understood for every flag `--x`."""
     commands: "Mapping[str, Program]" = field(default_factory=dict)
@@ -174,6 +176,7 @@ def program(
     attaches: bool = True,
     glues: bool = True,
     numbers: bool = False,
+    behind_numbers: str = "",
     negates: bool = False,
     commands: Sequence[Sequence[Program]] = (),
     default: str = "",
@@ -208,6 +211,7 @@ def program(
             attaches=attaches,
             glues=glues,
             numbers=numbers,
+            behind_numbers=behind_numbers,
             negates=negates,
             commands={one.name: one for group in commands for one in group},
             default=default,

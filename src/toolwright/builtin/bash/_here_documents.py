@@ -1,8 +1,9 @@
 """Take the here-documents out of a command line, before the parser sees it.
 
 The parser finds ends in them that are none. What it reads instead are files named by a mark, for
-which the text is put back when the rest is understood. A lone `-` is quoted on the way: before a
-redirection the parser loses it.
+which the text is put back when the rest is understood. On the way, what it misreads before a
+redirection is written in another way: a word that touches one is set apart (`sort -ox2>&1`), a `-` of
+its own is quoted, and the `0` of `0<` is left out.
 """
 
 import re
@@ -23,7 +24,10 @@ _NO_OPERATOR = re.compile(
     r"[\w./=]+|\\.|'[^']*'|\$'(?:\\.|[^'\\])*'|\$\(\([^()]*\)\)|<<<|(?<![^\s;&|()`])#[^\n]*", re.S
 )
 """Where `<<` is no operator: in plain text, behind a backslash, in quotes, sums and comments."""
+_STANDARD_INPUT = re.compile(r"(?<=[^\\][ \t])0(?=<)")
 _LONE_DASH = re.compile(r"(?<=[ \t])-(?=[\s;&|<>()`]|$)")
+_WORD_BEFORE = re.compile(r"[^\s;&|<>()`]+\Z")
+_DESCRIPTOR = re.compile(r"[0-9]+|\{.*\}")
 _IN_DOUBLE = re.compile(r'\\.|[^\\"$`]+', re.S)
 _OPENING = {"$(": ")", "(": ")", '"': '"', "`": "`"}
 
@@ -86,12 +90,23 @@ class _Reader:
     def pieces(self) -> Iterator[str]:
         """The command line, piece by piece."""
         while self._at < len(self._source):
+            if self._redirects_behind_a_word():
+                yield " "
             yield self._next()
         if self._awaited:
             raise _unended(self._awaited[0].delimiter)
 
+    def _redirects_behind_a_word(self) -> bool:
+        if self._closing[-1:] == ['"'] or self._source[self._at] not in "<>":
+            return False
+        before = _WORD_BEFORE.search(self._source, max(0, self._at - 40), self._at)
+        return before is not None and not _DESCRIPTOR.fullmatch(before[0])
+
     def _next(self) -> str:
         double = self._closing[-1:] == ['"']
+        if not double and _STANDARD_INPUT.match(self._source, self._at):
+            self._at += 1
+            return ""
         if found := (_IN_DOUBLE if double else _NO_OPERATOR).match(self._source, self._at):
             return self._taken(found.end())
         if not double and _LONE_DASH.match(self._source, self._at):

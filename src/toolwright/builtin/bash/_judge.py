@@ -1,7 +1,6 @@
 """Judge every command that a line could run, and write the line out again as it was understood."""
 
 import re
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
@@ -10,7 +9,7 @@ from toolwright.builtin.bash._grammar import Program, Reading
 from toolwright.builtin.bash._quiet_git import quiet_git
 from toolwright.builtin.bash._reading import read_words
 from toolwright.builtin.bash._redirects import Redirects
-from toolwright.builtin.bash._script import Redirect, Script, SimpleCommand
+from toolwright.builtin.bash._script import Operator, Redirect, Script, SimpleCommand
 from toolwright.builtin.bash._syntax import read_script
 from toolwright.builtin.bash._variables import is_harmless, refusal_of
 from toolwright.builtin.bash._words import NotCovered, Refused, Word, option_like
@@ -92,16 +91,16 @@ class Judge:
         self._depth -= 1
         return written
 
-    def _piece(self, piece: SimpleCommand | Redirect | str) -> str:
+    def _piece(self, piece: SimpleCommand | Redirect | Operator) -> str:
         match piece:
-            case str():
-                return piece
+            case Operator():
+                return piece.rendered
             case Redirect():
                 return self._redirects.rendered(piece)
             case SimpleCommand():
                 self.found.append(piece.argv)
                 words = self._command(piece.words, given=piece.assignments)
-                variables = [f"{name}={shlex.quote(value)}" for name, value in piece.variables]
+                variables = [f"{name}={self._word(value)}" for name, value in piece.variables]
                 return " ".join([*variables, *(self._word(word) for word in words)])
 
     def _word(self, word: Word) -> str:

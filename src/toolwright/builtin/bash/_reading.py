@@ -83,7 +83,7 @@ def _long(program: Program, words: Sequence[Word], position: int, reading: Readi
 
 def _short(program: Program, words: Sequence[Word], position: int, reading: Reading) -> int:
     text = words[position].text or ""
-    if program.numbers and _NUMBER.fullmatch(text):
+    if program.numbers and _NUMBER.fullmatch(text.rstrip(program.behind_numbers)):
         return position + 1
     if text in program.options:
         return _single(program, program.options[text], words, position, reading)

@@ -3,12 +3,22 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from toolwright.builtin.bash._tokens import Token, one_word
 from toolwright.builtin.bash._words import Word
 
-__all__ = ["INPUT", "OUTPUT", "Redirect", "Script", "SimpleCommand"]
+__all__ = ["INPUT", "OUTPUT", "Operator", "Redirect", "Script", "SimpleCommand"]
 
 OUTPUT = frozenset({">", ">>", ">|", "&>", "&>>", ">&"})
 INPUT = frozenset({"<"})
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """What joins, ends or encloses commands."""
+
+    tokens: tuple[Token, ...]
+    """As it stood in the command line."""
+    rendered: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +33,8 @@ class Redirect:
     """What stands before the file."""
     after: str = ""
     """What stands behind it."""
+    tokens: tuple[Token, ...] = ()
+    """As it stood in the command line."""
 
     @property
     def writes(self) -> bool:
@@ -35,13 +47,19 @@ class SimpleCommand:
     """One program or builtin and its arguments."""
 
     words: tuple[Word, ...]
-    variables: tuple[tuple[str, str], ...] = ()
-    """Names and values that are set for this command alone."""
+    variables: tuple[tuple[str, Word], ...] = ()
+    """Names and certain values that are set for this command alone."""
 
     @property
     def assignments(self) -> tuple[str, ...]:
         """What stands before the program."""
-        return tuple(f"{name}={value}" for name, value in self.variables)
+        return tuple(f"{name}={value.text}" for name, value in self.variables)
+
+    @property
+    def tokens(self) -> tuple[Token, ...]:
+        """As it stood in the command line."""
+        given = [f"{name}={value.source}" for name, value in self.variables]
+        return tuple(map(one_word, (*given, *(word.source for word in self.words))))
 
     @property
     def argv(self) -> tuple[str, ...]:
@@ -53,8 +71,12 @@ class SimpleCommand:
 class Script:
     """Simple commands and what stands between them, in order."""
 
-    pieces: list[SimpleCommand | Redirect | str] = field(default_factory=list)
+    pieces: list[SimpleCommand | Redirect | Operator] = field(default_factory=list)
     operators: set[str] = field(default_factory=set)
+
+    def tokens(self) -> list[Token]:
+        """All that was read, as it stood in the command line."""
+        return [token for piece in self.pieces for token in piece.tokens]
 
     def commands(self) -> Iterator[SimpleCommand]:
         """All commands, those inside substitutions first."""

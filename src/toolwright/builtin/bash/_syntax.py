@@ -8,9 +8,11 @@ different reading of the original might have been.
 import re
 import shlex
 from collections.abc import Iterator
+from dataclasses import replace
 
 from toolwright.builtin.bash._here_documents import put_back, taken_out
-from toolwright.builtin.bash._script import INPUT, OUTPUT, Redirect, Script, SimpleCommand
+from toolwright.builtin.bash._script import INPUT, OUTPUT, Operator, Redirect, Script, SimpleCommand
+from toolwright.builtin.bash._tokens import Token, one_word, refuse_unread
 from toolwright.builtin.bash._tree import Node, parsed, refuse_unreadable, text_of
 from toolwright.builtin.bash._variables import refusal_of
 from toolwright.builtin.bash._words import Refused, Word, bare_word, unescape_double
@@ -24,6 +26,8 @@ _ONE_THING = re.compile(r"\{((?!\.\.)[\w.:/-])*\}")
 _BROKEN = re.compile(r"[\d<>|&$](\\\n)+[<>|&(]|<(\\\n)+-")
 """An operator that is continued on the next line: the shell reads it as one, this reader would not."""
 _JOINS = {"&&": " && ", "||": " || ", "|": " | ", "|&": " 2>&1 | "}
+_RESERVED = frozenset({"{", "}", "!"})
+"""Words that the shell takes for operators where a command begins."""
 _BOTH = {"&>": " >", "&>>": " >>", ">&": " >"}
 """Both streams into one file, as every shell reads it: to some, `a &> f` is `a &` and `> f`."""
 
@@ -36,6 +40,7 @@ def read_script(source: str) -> Script:
         raise Refused(f"{broken[0]!r} could be one operator over two lines; write it on one")
     script = Script()
     _statements(parsed(plain).children, script)
+    refuse_unread(plain, script.tokens())
     put_back(script, texts)
     if not any(isinstance(piece, SimpleCommand) for piece in script.pieces):
         raise Refused("there is no command in it")
@@ -60,7 +65,11 @@ def _statements(nodes: list[Node], script: Script) -> None:
 
 def _operator(name: str, rendered: str, script: Script) -> None:
     script.operators.add(name)
-    script.pieces.append(rendered)
+    script.pieces.append(_between(name, rendered))
+
+
+def _between(name: str, rendered: str) -> Operator:
+    return Operator((("a word" if name in _RESERVED else "an operator", name),), rendered)
 
 
 def _statement(node: Node, script: Script) -> None:
@@ -101,12 +110,14 @@ def _enclosed(node: Node, opening: str, closing: str, script: Script) -> None:
         inner = inner[:-1]
     _statements(inner, script)
     ended = bool(inner) and inner[-1].type == "&"
-    script.pieces.append(closing.replace(" ;", "") if ended else closing)
+    script.pieces.append(
+        _between(closing.strip(" ;"), closing.replace(" ;", "") if ended else closing)
+    )
 
 
 def _command(node: Node, script: Script) -> None:
     words: list[Word] = []
-    variables: list[tuple[str, str]] = []
+    variables: list[tuple[str, Word]] = []
     here: list[Redirect] = []
     for child in node.children:
         if child.type == "command_name":
@@ -130,12 +141,12 @@ def _command(node: Node, script: Script) -> None:
     script.pieces += [SimpleCommand(tuple(words), tuple(variables)), *here]
 
 
-def _assignment(node: Node) -> tuple[str, str]:
+def _assignment(node: Node) -> tuple[str, Word]:
     name, equals, *value = node.children
     word = _word(value[0]) if value else Word.literal("")
     if name.type != "variable_name" or equals.type != "=" or word.text is None:
         raise Refused(refusal_of(text_of(node)))
-    return text_of(name), word.text
+    return text_of(name), word
 
 
 def _test_words(node: Node) -> Iterator[Word]:
@@ -171,6 +182,9 @@ def _redirected(node: Node, script: Script) -> None:
 
 
 def _file_redirect(node: Node, script: Script) -> Redirect:
+    number = text_of(node.children[0]) if node.children[0].type == "file_descriptor" else ""
+    if node.children[-1].type == ">&-":
+        return _closed(number, script)
     kinds = [child for child in node.children if child.type in OUTPUT | INPUT]
     if len(kinds) != 1:
         raise Refused(f"the redirection {text_of(node)!r} is not judged")
@@ -178,19 +192,36 @@ def _file_redirect(node: Node, script: Script) -> Redirect:
     if node.children[-2] != kinds[0]:
         raise Refused("a redirection stands between arguments; write it behind them")
     operator, target = kinds[0].type, node.children[-1]
-    number = text_of(node.children[0]) if node.children[0].type == "file_descriptor" else ""
+    tokens = (*_redirection(number, operator), one_word(text_of(target)))
     script.operators.add(f"{number}{operator}")
-    if operator == ">&" and target.type == "number":
-        script.operators.add(f"{number}>&{int(text_of(target))}")
-        return Redirect(operator, f" {number}>&{int(text_of(target))}")
+    if operator == ">&" and re.fullmatch("[0-9]", text_of(target)):
+        script.operators.add(f"{number}>&{text_of(target)}")
+        return Redirect(operator, f" {number}>&{text_of(target)}", tokens=tokens)
     word = _word(target)
-    if word.text is None:
+    if operator == ">&" and (number or re.match("[0-9-]", word.text or "")):
+        raise Refused(
+            f"{text_of(node)!r} could be a file or a descriptor; write '2>&1', or '> file'"
+        )
+    if not word.text:
         raise Refused(f"the target of {text_of(node)!r} is not named plainly")
     before, after = f" {number}{operator}", ""
     if operator in _BOTH and not number:
         before, after = _BOTH[operator], " 2>&1"
     rendered = f"{before} {shlex.quote(word.text)}{after}"
-    return Redirect(operator, rendered, target=word.text, before=before, after=after)
+    return Redirect(operator, rendered, target=word.text, before=before, after=after, tokens=tokens)
+
+
+def _closed(number: str, script: Script) -> Redirect:
+    tokens = _redirection(number, ">&-")
+    script.operators.add(f"{number}>&-")
+    return Redirect(">&-", f" {number}>&-", tokens=tokens)
+
+
+def _redirection(number: str, operator: str) -> tuple[Token, ...]:
+    """What leads where; raises `Refused` for what not every shell takes for a descriptor."""
+    if len(number) > 1 or not re.fullmatch("[0-9]*", number):
+        raise Refused(f"{number!r} before {operator!r} is not the digit of a descriptor")
+    return (*((("a descriptor", number),) if number else ()), ("an operator", operator))
 
 
 def _here(node: Node) -> Redirect:
@@ -199,14 +230,19 @@ def _here(node: Node) -> Redirect:
     word = _word(node.children[-1])
     if word.text is None:
         raise Refused(f"{word.source[:60]!r} is not judged as input; write it out in ''")
-    return Redirect("<<<", f" <<< {shlex.quote(word.text)}")
+    tokens = (*_redirection("", "<<<"), one_word(word.source))
+    return Redirect("<<<", f" <<< {shlex.quote(word.text)}", tokens=tokens)
 
 
-def _word(node: Node, *, first: bool = True) -> Word:
+def _word(node: Node) -> Word:
+    return replace(_read_word(node), source=text_of(node))
+
+
+def _read_word(node: Node) -> Word:
     source = text_of(node)
     match node.type:
         case "word" | "number":
-            return bare_word(source, first=first)
+            return bare_word(source)
         case "raw_string":
             return Word.literal(source[1:-1])
         case "string":
@@ -273,5 +309,6 @@ def _substitution(node: Node) -> Word:
     _statements(node.children[1:-1], script)
     if not script.pieces:
         raise Refused(f"{source[:60]!r} is empty")
+    refuse_unread(source[len(opening) : -1], script.tokens())
     # Quoted, so that what comes out stays one argument wherever it stood.
     return Word(source, ('"', script, '"'))

@@ -20,7 +20,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _BETWEEN = re.compile(r"([ \t\n]|\\\n)*")
 _SEPARATE = frozenset({";", "&", "&&", "|", "||"})
 """Tokens that no word joins, wherever a line is continued behind them."""
-_PUNCTUATION = _SEPARATE | {";;", "|&", "(", ")", "<", ">", ">>", "<<<", ">&", "&>", "&>>", ">|", "\n",
+_PUNCTUATION = _SEPARATE | {";;", "|&", "(", ")", "<", ">", ">>", "<<<", ">&", ">&-", "&>", "&>>", ">|", "\n",
                             "`", "$(", "<(", ">("}  # fmt: skip
 """Tokens that a word may touch."""
 _WORDS = frozenset({"word", "number", "string", "raw_string", "ansi_c_string", "translated_string",
@@ -48,7 +48,7 @@ def parsed(source: str) -> Node:
     data = source.encode("utf-8", "surrogatepass")
     root = _parser().parse(data).root_node
     if root.has_error:
-        raise Refused("it is not well-formed shell, or not as far as the parser can tell")
+        raise Refused(_why_broken(root))
     _refuse_gaps(root, data)
     _refuse_misread_words(root, data)
     return root
@@ -57,6 +57,20 @@ def parsed(source: str) -> Node:
 def text_of(node: Node) -> str:
     """The piece of the command line that a node stands for."""
     return (node.text or b"").decode("utf-8", "surrogatepass")
+
+
+def _why_broken(root: Node) -> str:
+    """The parser takes the bracket of a pattern for the end of a condition."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if node.type == "test_command" and "[" in text_of(node)[1:]:
+            return (
+                f"the brackets in {text_of(node)[:60]!r} could be a pattern's or the condition's; write "
+                "'test …' without them, or quote the pattern with ''"
+            )
+        waiting += node.children
+    return "it is not well-formed shell, or not as far as the parser can tell"
 
 
 @cache

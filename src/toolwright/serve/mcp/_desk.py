@@ -12,6 +12,7 @@ import anyio
 
 from toolwright.agent import Agent, AgentTool, BaseAgent, Runner
 from toolwright.backends import Store
+from toolwright.backends._own_paths import unless_refused
 from toolwright.errors import UsageError
 from toolwright.kits import hand_runner
 from toolwright.messages import Pending, SignedIn, ToolEnded, ToolProgress, ToolResult
@@ -52,6 +53,7 @@ class Desk:
     rules, limits, hooks and pauses are those of any agent.
     """
 
+    @unless_refused()
     def __init__(self, target: Any, *, store: str | Store = "memory://", **settings: Any) -> None:
         agent = _agent_of(target)
         self._things = [*agent.shelf.tools, *agent.shelf.toolsets]

@@ -21,7 +21,8 @@ PROGRAMS = [
         "return shift shopt source suspend trap typeset unalias unset",
         base="shell",
     ),
-    *program("bash sh dash", "-ceuxn, --norc, --noprofile", base="script", command=0, reader=read_shell),
+    *program("bash sh dash", "-ceuxn, --norc, --noprofile", config="-l", base="script", command=0,
+             reader=read_shell),
     *program("cd", "-LPe@", arguments=1),
     *program("command", "-pvV", command=0, reader=read_command),
     *program("env", "-i --ignore-environment, -0 --null, -u --unset=, -C --chdir=, -v --debug, "

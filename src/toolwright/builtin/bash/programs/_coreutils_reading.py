@@ -105,7 +105,7 @@ PROGRAMS = [
     *program("tac", f"-b --before, -r --regex, -s --separator=, {_ABOUT}"),
     *program("tail", "-c --bytes=, -f, --follow[=], -F, -n --lines=, --max-unchanged-stats=, --pid=, "
              "-q --quiet --silent, --retry, -s --sleep-interval=, -v --verbose, -z --zero-terminated, "
-             f"{_ABOUT}", numbers=True),
+             f"{_ABOUT}", numbers=True, behind_numbers="bclf"),
     *program("tr", f"-c -C --complement, -d --delete, -s --squeeze-repeats, -t --truncate-set1, {_ABOUT}"),
     *program("tty", f"-s --silent --quiet, {_ABOUT}"),
     *program("uname", "-a --all, -s --kernel-name, -n --nodename, -r --kernel-release, "

@@ -64,7 +64,7 @@ def _is_plain_place(word: Word) -> bool:
     """Whether a path that begins like this is nothing but a path to every program."""
     if word.text is None:
         return "/" in word.start and _PLACE.match(word.start) is not None
-    return word.text in ("-H", "-L", "-P") or _PLACE.match(word.text) is not None
+    return word.text in ("-H", "-L", "-P", "--") or _PLACE.match(word.text) is not None
 
 
 def _with_path(word: Word) -> Word:
@@ -75,6 +75,8 @@ def _with_path(word: Word) -> Word:
 def _after_paths(words: Sequence[Word]) -> int:
     position = 1
     while position < len(words) and words[position].text in ("-H", "-L", "-P"):
+        position += 1
+    if position < len(words) and words[position].text == "--":
         position += 1
     while position < len(words):
         word = words[position]
