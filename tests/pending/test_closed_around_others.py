@@ -293,3 +293,47 @@ async def test_nobody_is_said_to_know_the_outcome_that_a_person_refuses_to_give(
     assert "function ran" not in str([*result.history])
     [end] = [e.result for e in await asked_for_outcome.events("s") if isinstance(e, ToolEnded)]
     assert end.outcome_unknown
+
+
+# -- deferred calls that died before their function returned -------------------------------
+
+
+async def _order_and_die() -> None:
+    """Pay."""
+    raise KeyboardInterrupt
+
+
+def dying_order(**settings: Any) -> Tool:
+    made: Tool = deferred_tool(name="pay", **settings)(_order_and_die)
+    return made
+
+
+@pytest.mark.parametrize("close", CLOSE)
+async def test_a_deferred_call_inside_of_unknown_outcome_is_not_said_to_run(
+    session: Session, close: Close
+) -> None:
+    await session.interrupted(dying_order())
+    runner = session.runner(dying_order(), ship, then=[turn("ship")])
+    assert (await runner.resume("s")).status == "paused"
+    await close(runner)
+    told = " These may or may not have taken effect; check before you repeat them: pay."
+    assert (await read(runner)).endswith(told)
+
+
+async def test_an_outcome_that_nobody_gave_in_time_is_unknown(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model = ScriptedModel(turn("pay"), *["Fine."] * 9)
+    asking = dying_order(on_unknown="ask", timeout=100)
+    runner = Runner(Agent(name="a", model=model, tools=[asking]))
+    with pytest.raises(KeyboardInterrupt):
+        await runner.run("go", session_id="s")
+    [asked] = (await runner.resume("s")).pending
+    assert asked.outcome
+    late = (asked.deadline or 0) + 1
+    monkeypatch.setattr("time.time", lambda: late)
+    assert (await runner.resume("s")).status == "done"
+    assert await read(runner) == (
+        "Nobody answered in time; result expired; it was interrupted and may or may not have taken "
+        "effect."
+    )
