@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from toolwright import Agent, ModelError, Runner, searchable, tool
+from toolwright import Agent, AgentTool, Limits, ModelError, Runner, searchable, tool
 from toolwright.agent import Compaction
 from toolwright.messages import (
     HistoryCompacted,
@@ -152,3 +152,36 @@ async def test_a_summary_that_was_paid_for_is_stored_before_the_next_request() -
         then = ScriptedModel("Done.")
         done = await Runner(agent_of(then), store=runner.store).resume("s")
     assert (done.status, len(then.requests)) == ("done", 1)
+
+
+def costs(text: str, cost: float) -> ModelMessage:
+    return ModelMessage(parts=(TextPart(text),), usage=Usage(output_tokens=100, cost=cost))
+
+
+@pytest.mark.parametrize("inside", [False, True])
+@pytest.mark.parametrize("by", ["itself", "another", "both"])
+async def test_whoever_goes_on_after_a_crash_knows_what_a_summary_has_cost(
+    by: str, inside: bool
+) -> None:
+    own = {"itself": [costs("Short.", 3.0)], "another": [], "both": [costs("", 2.0)]}[by]
+    own += [costs("Short.", 1.0)] if by == "both" else []
+    more: Any = {"model": ScriptedModel(costs("Short.", 3.0))} if by == "another" else {}
+    agent = agent_of(ScriptedModel(reads(10), reads(2000), *own, reads(10), *["Done."] * 9), **more)
+    outer = ScriptedModel(call("a", request="x"), *["Fine."] * 9)
+
+    def runner_with(limits: Limits, **settings: Any) -> Runner:
+        around = Agent(name="b", model=outer, tools=[AgentTool(agent)], limits=limits)
+        return Runner(around if inside else agent.replace(limits=limits), **settings)
+
+    runner = runner_with(Limits(cost=2.5))
+    result = await runner.run("Read.", session_id="s")
+    assert (result.status, result.usage.cost) == ("stopped", 3.0)
+
+    [compacted] = [e for e in await runner.events("s") if isinstance(e, HistoryCompacted)]
+    assert compacted.usage.cost == 3.0
+    await runner.branch("s", new_id="died", upto=compacted.seq)
+    again = await runner.resume("died")
+    assert (again.status, again.reason) == (result.status, result.reason)
+    # It is counted once, also where the end of the run has told it.
+    more_money = runner_with(Limits(cost=5.0), store=runner.store)
+    assert (await more_money.run("Go on.", session_id="s")).status == "done"

@@ -1,6 +1,7 @@
 """Data for people and programs is bounded like text: what is too large is kept apart, by name."""
 
 import asyncio
+import errno
 import json
 import os
 import tempfile
@@ -131,6 +132,23 @@ async def test_a_branch_reads_the_long_outputs_that_its_events_name(tmp_path: Pa
         await runner.delete("b")
         assert json.loads(await runner.output("c", kept["stored_as"])) == ROWS
         await runner.delete("c")
+
+
+@pytest.mark.parametrize("code", ["EXDEV", "EMLINK", "EOPNOTSUPP", "ENOSYS", "EPERM", "EIO"])
+async def test_a_branch_copies_the_long_outputs_where_there_are_no_hard_links(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str
+) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise OSError(getattr(errno, code), "no links here")
+
+    async with runner_at(tmp_path, query) as runner:
+        await runner.run("go", session_id="s")
+        [kept] = await data_of(runner)
+        monkeypatch.setattr(os, "link", refuse)
+        await runner.branch("s", new_id="b")
+        await runner.delete("s")
+        assert json.loads(await runner.output("b", kept["stored_as"])) == ROWS
+        await runner.delete("b")
 
 
 async def test_a_large_deferred_result_is_bounded_too(tmp_path: Path) -> None:

@@ -175,6 +175,34 @@ async def test_a_branch_has_the_result_that_came_before_it_was_made_if_it_is_of_
         assert (await runner.resume("s")).status == "done"
 
 
+@deferred_tool(timeout=100)
+async def deliver() -> None:
+    """Deliver."""
+
+
+@pytest.mark.parametrize("inside", [False, True])
+@pytest.mark.parametrize("in_time", [True, False])
+async def test_a_branch_has_what_was_accepted_in_time_whenever_it_is_made(
+    store: str, in_time: bool, inside: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turns = ScriptedModel(call("deliver"), *["Delivered."] * 9)
+    helper = Agent(name="helper", description="h", model=turns, tools=[deliver])
+    async with desk(store, AgentTool(helper) if inside else deliver) as runner:
+        [asked] = (await runner.run("go", session_id="s")).pending
+        if in_time:
+            assert await runner.answer("s", asked.call_id, "came") == "accepted"
+        assert asked.deadline is not None
+        monkeypatch.setattr("time.time", lambda: asked.deadline + 1.0)
+        await runner.branch("s", new_id="b")
+        assert await runner.answer("b", asked.call_id, "late") == (
+            "duplicate" if in_time else "expired"
+        )
+        for session in ("b", "s"):
+            await runner.resume(session)
+            ends = [e.result for e in await runner.events(session) if isinstance(e, ToolEnded)]
+            assert (ends[0].name, ends[0].text == "came") == ("deliver", in_time)
+
+
 async def test_an_approval_that_no_run_has_used_does_not_count_in_a_branch(store: str) -> None:
     async with desk(store, pay) as runner:
         paused = await runner.run("go", session_id="s")

@@ -188,7 +188,6 @@ PATHS = (
     refused_by_a_hook, of_other_parameters_by_now, gone_by_now, gone_by_now_and_ignored,
     switched_off_by_now, not_to_be_repeated_by_now,
 )  # fmt: skip
-CLOSED = (ignored, stopped_after_a_yes, given_up, asked_twice)
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.__name__)
@@ -203,8 +202,7 @@ async def test_the_model_reads_that_the_call_may_have_taken_effect(
     events = await runner.events(session)
     [result] = [event.result for event in events if isinstance(event, ToolEnded)]
     told = result.text
-    # Programs read it as well; of a question that was closed the words say it.
-    assert result.outcome_unknown or path in CLOSED
+    assert result.outcome_unknown  # Programs read it as well.
     assert ran == ["pay"]
     assert "not run" not in told
     assert "may have taken effect" in told or "may or may not have taken effect" in told

@@ -18,6 +18,7 @@ from toolwright.messages import (
     ToolCall,
     ToolMessage,
     ToolResult,
+    Usage,
     UserMessage,
     user_message,
 )
@@ -52,11 +53,12 @@ async def compact(run: Run, settings: Compaction, request: ModelRequest) -> bool
         return False
     old, kept = run.history[:cut], run.history[cut:]
     before = _cleared(old, settings.max_tokens // _STEP) if settings.clear_results else None
+    usage = Usage()
     if before is None:
-        summary = await _summary(run, settings, request, old)
+        summary, usage = await _summary(run, settings, request, old)
         before = [user_message(_HEAD + summary), *_searches(old)]
     messages = (*before, *kept)
-    run.emit(HistoryCompacted, messages=messages)
+    run.emit(HistoryCompacted, messages=messages, usage=usage)
     run.thread.compacted(messages)
     # It was paid for: whoever goes on after a crash has it.
     await run.flush()
@@ -131,8 +133,9 @@ def _last_input(history: Sequence[Message]) -> int:
 
 async def _summary(
     run: Run, settings: Compaction, request: ModelRequest, old: Sequence[Message]
-) -> str:
-    """A summary by another model of a transcript, or by the same one of all that it has before it."""
+) -> tuple[str, Usage]:
+    """A summary by another model of a transcript, or by the same one of all that it has before it, and
+    what it has cost."""
     if settings.model is not None:
         return await _of_transcript(run, settings.model, old)
     begins = run.thread.begins
@@ -151,10 +154,13 @@ async def _summary(
             raise
         return await _of_transcript(run, run.model, old)  # such as for its length
     run.meter.spend(reply.usage)
-    return reply.text if reply.text.strip() else await _of_transcript(run, run.model, old)
+    if reply.text.strip():
+        return reply.text, reply.usage
+    text, more = await _of_transcript(run, run.model, old)
+    return text, reply.usage + more
 
 
-async def _of_transcript(run: Run, model: Model, old: Sequence[Message]) -> str:
+async def _of_transcript(run: Run, model: Model, old: Sequence[Message]) -> tuple[str, Usage]:
     transcript = "\n\n".join(_line(message) for message in old)
     request = ModelRequest(
         history=History([user_message(f"{transcript}\n\n{_ASK}")]).view(),
@@ -162,7 +168,7 @@ async def _of_transcript(run: Run, model: Model, old: Sequence[Message]) -> str:
     )
     reply = await model.respond(request)
     run.meter.spend(reply.usage)
-    return reply.text
+    return reply.text, reply.usage
 
 
 def _line(message: Message) -> str:

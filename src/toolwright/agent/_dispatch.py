@@ -13,8 +13,10 @@ import anyio
 
 from toolwright._message_of import message_of, named_message_of
 from toolwright.agent._answers import (
+    OUTCOME_ASKED,
     OUTCOME_UNKNOWN,
     STILL_RUNNING,
+    come_to_inside,
     is_repeatable,
     next_step,
 )
@@ -281,7 +283,9 @@ def _picked_up(run: Run, record: CallRecord, tool: Tool, ctx: ToolContext) -> Ou
         if record.left:
             raise ToolError(NOT_RUN)
     elif record.left and not record.is_deferred:
-        raise ToolError(f"{INTERRUPTED}{_what_is_done(run, ctx)}")
+        # Whether it may be made again, what has happened inside it speaks against.
+        inside = come_to_inside(run.log, ctx.function_call_id)
+        raise ToolError(f"{INTERRUPTED}{inside or ' It may be called again.'}")
     if tool.effects != "read":
         record.interrupted = record.interrupted or record.started
     # Before the crash its function may have told the outside where to bring its result.
@@ -289,29 +293,17 @@ def _picked_up(run: Run, record: CallRecord, tool: Tool, ctx: ToolContext) -> Ou
     return None
 
 
-def _what_is_done(run: Run, ctx: ToolContext) -> str:
-    """Whether an interrupted call may be made again, which finished calls inside it speak against."""
-    inside = f"{ctx.function_call_id}/"
-    done = [
-        known.result.name
-        for address, known in run.log.calls.items()
-        if address.startswith(inside) and known.result is not None and known.result.status == "ok"
-    ]
-    if done:
-        return f" What it has called is done: {', '.join(done)}."
-    return " It may be called again."
-
-
 def _outcome_unknown(run: Run, record: CallRecord, tool: Tool) -> Output:
     """A call that was interrupted and may not be repeated: ask for its outcome, or say so."""
-    text = f"{OUTCOME_UNKNOWN} Should its result still come, you will be told."
     if tool.on_unknown == "ask":
-        asked = Output.pending(kind="result", hint=SAY_OUTCOME)
-        return _not_waited_for(asked, text, "error") if record.left else asked
+        question = PendingRequest(kind="result", hint=SAY_OUTCOME, outcome=True)
+        asked = Output(status="pending", request=question)
+        return _not_waited_for(asked, OUTCOME_ASKED, "error") if record.left else asked
     if record.pending is None or not record.is_deferred:
         raise ToolError(OUTCOME_UNKNOWN, outcome_unknown=True)
     # What its function set off may still bring the result.
     run.change_pending(record.pending, blocking=False)
+    text = f"{OUTCOME_UNKNOWN} Should its result still come, you will be told."
     raise ToolError(text, outcome_unknown=True)
 
 

@@ -697,6 +697,9 @@ def _count(log: Log, event: Event, run: "_EarlierRun") -> None:
             spent.turns += 1
             spent.usage += event.message.usage
             run.usage += event.message.usage
+        case HistoryCompacted():
+            log.spent_by(event.path).usage += event.usage
+            run.usage += event.usage
         case ToolStarted():
             _count_call(log, event.path, full_id(event.path, event.call.call_id))
         case PendingOpened():
@@ -705,7 +708,7 @@ def _count(log: Log, event: Event, run: "_EarlierRun") -> None:
             # Refused and denied ones have not started, but are calls that the model has made.
             _count_call(log, event.path, full_id(event.path, event.result.call_id))
         case RunEnded(path=""):
-            # The end knows all that the run has used, summaries of long histories included.
+            # The end knows all that the run has used, such as for reviews of calls.
             log.spent_by("").usage += event.usage - run.usage
         case _:
             pass

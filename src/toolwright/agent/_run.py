@@ -281,6 +281,7 @@ class Run:
                 hint=self._hint(ctx, request) if request.hint else pending.hint,
                 ran=ran,
                 blocking=pending.blocking and request.blocking,
+                outcome=request.outcome,
             )
         elif is_result and record.behind is not None:
             # What its function asked first is answered: the result has the id that it had before.
@@ -366,6 +367,7 @@ class Run:
             own_words=request.own_words,
             ran=ran,
             interrupted=self.log.record(address).interrupted,
+            outcome=request.outcome,
             parameters=dict(ctx.parameters) if request.kind == "confirmation" else None,
             rule=request.rule,
             question=request.question,
@@ -585,7 +587,8 @@ class Run:
     def give_up(self, address: str, why: str) -> None:
         """End the calls inside the one at `address` that still wait, unless the run does not.
 
-        Answers that none of them has used are told as updates.
+        Answers that none of them has used are told as updates. Of one that was interrupted earlier it
+        is said that it may have taken effect.
         """
         for inner, record in self.log.calls.items():
             if not inner.startswith(f"{address}/") or record.pending is None or record.result:
@@ -593,8 +596,13 @@ class Run:
             if not record.pending.blocking:
                 continue
             path, _, call_id = inner.rpartition("/")
+            is_unknown = record.interrupted or record.pending.outcome
             record.result = ToolResult(
-                call_id=call_id, name=record.pending.name, status="error", content=(TextPart(why),)
+                call_id=call_id,
+                name=record.pending.name,
+                status="error",
+                content=(TextPart(f"{why} {EARLIER_TRY}" if is_unknown else why),),
+                outcome_unknown=is_unknown or None,
             )
             self.emit(ToolEnded, path=path, result=record.result, trust="neutral")
             if record.answer is not None:

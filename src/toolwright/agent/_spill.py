@@ -98,11 +98,7 @@ class Spill:
         with contextlib.suppress(FileNotFoundError):
             for file in self._directory.iterdir():
                 with contextlib.suppress(FileNotFoundError, FileExistsError):
-                    try:
-                        follow = os.link not in os.supports_follow_symlinks
-                        os.link(file, target / file.name, follow_symlinks=follow)
-                    except PermissionError:
-                        shutil.copyfile(file, target / file.name, follow_symlinks=False)
+                    _link_or_copy(file, target / file.name)
 
     def remove(self) -> None:
         """Forget all that the session has kept."""
@@ -155,6 +151,17 @@ def _write_new(path: Path, data: bytes) -> None:
     with os.fdopen(os.open(path, new, 0o600), "wb") as file:
         close_to_others(file.fileno())
         file.write(data)
+
+
+def _link_or_copy(file: Path, to: Path) -> None:
+    """Give a file a second name, or a copy where there are no links, or no more of them."""
+    follow = os.link not in os.supports_follow_symlinks
+    try:
+        os.link(file, to, follow_symlinks=follow)
+    except (FileNotFoundError, FileExistsError):
+        raise
+    except OSError:  # Of which there are many: another disk, too many links, a file system without.
+        shutil.copyfile(file, to, follow_symlinks=False)
 
 
 def _read_own(path: Path) -> bytes | None:

@@ -13,18 +13,21 @@ from collections.abc import (
     Sequence,
 )
 from dataclasses import dataclass, replace
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import anyio
 
 from toolwright._message_of import named_message_of
 from toolwright.agent._answers import (
+    OUTCOME_ASKED,
     OUTCOME_UNKNOWN,
     STILL_RUNNING,
     STOPPED,
     WROTE,
     Pass,
+    come_to_inside,
     how_far,
+    is_unknown,
     next_step,
 )
 from toolwright.agent._asked_tool import changes_arguments, tool_asked_about
@@ -302,8 +305,8 @@ def _abandon_calls(run: Run, reason: str) -> None:
             kept = True
             _abandon_inside(run, address, reason)
         else:
-            why = _abandoned(run.log.record(address).pending, reason)
-            _give_up(run, address, call, why + _set_off(run, address))
+            pending = run.log.record(address).pending
+            _give_up(run, address, call, _abandoned(pending, reason), at=pending)
     if not kept:
         settle_turn(run.log, run.path)
 
@@ -318,28 +321,12 @@ def _abandoned(pending: Pending | None, reason: str) -> str:
     """What the model reads of a call that waits no more, because its session was given up."""
     if pending is None:
         return f"This call was stopped: {reason}."
-    if pending.kind == "result":
+    if pending.kind == "result" and not pending.outcome:
         return (
             f"No result has come for this call: {reason}. Its function has run, and what it set "
             "off may still take effect. Check before you call it again."
         )
     return f"This call was not answered: {reason}; {how_far(pending)}."
-
-
-def _set_off(run: Run, address: str) -> str:
-    """What the model should know of the calls inside one that is given up."""
-    inside = {at: r for at, r in run.log.calls.items() if at.startswith(f"{address}/")}
-    done = [
-        r.result.name for r in inside.values() if r.result is not None and r.result.status == "ok"
-    ]
-    begun = [
-        record.pending.name for record in inside.values()
-        if record.is_deferred and record.pending is not None and record.result is None
-    ]  # fmt: skip
-    told = f" What it has called is done: {', '.join(done)}." if done else ""
-    if begun:
-        told += f" What these have set off may still take effect: {', '.join(begun)}."
-    return told
 
 
 def _withdraw_answers(run: Run) -> None:
@@ -377,15 +364,13 @@ def _stop_inside(run: Run) -> None:
         inside = [at for at in run.log.calls if at.startswith(f"{address}/")]
         if not inside and address not in run.log.threads:
             continue
-        elsewhere = _let_run_on(run, address)
+        _let_run_on(run, address)
+        told = come_to_inside(run.log, address)
         unknown = [at for at in inside if at in run.log.interrupted()]
         _close_interrupted(run, unknown)
-        why = f"{STOPPED}; it was stopped.{_set_off(run, address)}"
         if unknown:
-            why += " What it was at may or may not have taken effect; check before you repeat it."
-        if elsewhere:
-            why += f" Still running, with updates to follow: {', '.join(elsewhere)}."
-        _give_up(run, address, call, why)
+            told += " What it was at may or may not have taken effect; check before you repeat it."
+        _give_up(run, address, call, f"{STOPPED}; it was stopped.", told=told)
     run.log.inbox.extend(late_updates(run.log))
 
 
@@ -441,13 +426,9 @@ def _interrupted(run: Run, address: str) -> list[CallRecord]:
 
 def _leave(run: Run, address: str, call: ToolCall) -> None:
     pending = run.log.record(address).pending
-    elsewhere = _let_run_on(run, address)
-    if pending is not None:
-        status, why = _left(pending)
-        _give_up(run, address, call, why, status=status)
-    else:
-        ongoing = f" Still running, with updates to follow: {', '.join(elsewhere)}."
-        _give_up(run, address, call, f"{WROTE}; it was stopped.{ongoing if elsewhere else ''}")
+    _let_run_on(run, address)
+    status, why = ("error", f"{WROTE}; it was stopped.") if pending is None else _left(pending)
+    _give_up(run, address, call, why, status=status, at=pending)
 
 
 def _leave_inside(run: Run, address: str) -> None:
@@ -489,18 +470,26 @@ def _leave_rounds(run: Run) -> None:
 def _close_call(run: Run, address: str, pending: Pending, status: Status, why: str) -> None:
     path, _, call_id = address.rpartition("/")
     _give_up(
-        run, address, ToolCall(call_id=call_id, name=pending.name), why, status=status, path=path
+        run,
+        address,
+        ToolCall(call_id=call_id, name=pending.name),
+        why,
+        status=status,
+        path=path,
+        at=pending,
     )
 
 
 def _left(pending: Pending) -> tuple[Status, str]:
     """What the model reads of a call that waits no more, because the person wrote instead."""
+    if pending.outcome:
+        return "error", OUTCOME_ASKED
     if pending.kind == "result":
         return "ok", STILL_RUNNING
     return "error", f"{WROTE}; {how_far(pending)}."
 
 
-def _let_run_on(run: Run, address: str) -> list[str]:
+def _let_run_on(run: Run, address: str) -> None:
     """Wait no more for the results that the world still owes to a call and to those inside it."""
     waiting = [
         record.pending
@@ -513,7 +502,6 @@ def _let_run_on(run: Run, address: str) -> list[str]:
     ]
     for pending in waiting:
         run.change_pending(pending, blocking=False)
-    return [pending.name for pending in waiting]
 
 
 def _open_calls(run: Run) -> list[tuple[str, ToolCall]]:
@@ -530,14 +518,22 @@ def _give_up(
     *,
     status: Status = "error",
     path: str | None = None,
-    outcome_unknown: Literal[True] | None = None,
+    at: Pending | None = None,
+    told: str | None = None,
+    outcome_unknown: bool = False,
 ) -> None:
+    """End a call with `why`; if it was stopped at a question, `at` is that.
+
+    What the calls inside it have come to is said with it, unless somebody has `told` that.
+    """
+    inside = come_to_inside(run.log, address) if told is None else told
+    unknown = outcome_unknown or (at is not None and is_unknown(at))
     result = ToolResult(
         call_id=call.call_id,
         name=call.name,
         status=status,
-        content=(TextPart(why),),
-        outcome_unknown=outcome_unknown,
+        content=(TextPart(why + inside),),
+        outcome_unknown=True if unknown else None,
     )
     run.log.record(address).result = result
     run.give_up(address, why)

@@ -220,6 +220,8 @@ class HistoryCompacted(Event):
     """From here on the history is `messages`, then what follows."""
 
     messages: tuple[Message, ...]
+    usage: Usage = field(default_factory=Usage)
+    """What the summary has cost."""
     type: Literal["history_compacted"] = "history_compacted"
 
 

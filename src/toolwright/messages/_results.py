@@ -108,6 +108,8 @@ class PendingRequest:
     """What an approval is bound to; filled in where the question is asked."""
     before: bool = False
     """Asked on behalf of the function before it runs, as a sign-in is that it needs."""
+    outcome: bool = False
+    """Whether it is asked what an interrupted call came to: nobody knows whether it has taken effect."""
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -146,6 +148,9 @@ class Pending:
     """Whether the tool's function has run: it came to its end, or to its own question."""
     interrupted: bool = False
     """Whether an earlier try of the call was interrupted, so that it may have taken effect."""
+    outcome: bool = False
+    """Whether a person is to say what an interrupted call came to: nothing of it runs any more, and
+    nobody knows whether it has taken effect."""
     session_id: str = ""
     """Where it waits; filled in by those who list the calls of many sessions."""
     rule: str = ""
