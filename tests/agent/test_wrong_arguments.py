@@ -22,7 +22,10 @@ from toolwright import (
     Toolset,
     UsageError,
     Workflow,
+    careful,
     create_deep_agent,
+    reviewed_by,
+    rules,
     tool,
 )
 from toolwright._settings import _FOREIGN
@@ -308,3 +311,9 @@ def test_a_part_names_what_it_takes() -> None:
     with pytest.raises(SettingError, match=r"by name: BlobPart\(media_type=…\)") as caught:
         make(b"x" * 1_000_000)
     assert len(str(caught.value)) < 200
+
+
+@pytest.mark.parametrize("make", [careful, rules, reviewed_by], ids=lambda make: make.__name__)
+def test_what_makes_a_policy_is_none(make: Any) -> None:
+    with pytest.raises(UsageError, match=rf"write policy={make.__name__}\(…\)"):
+        Agent(name="a", policy=make)

@@ -5,7 +5,17 @@ from typing import Any
 
 import pytest
 
-from toolwright import Agent, AgentTool, Rule, Runner, careful, code_mode, rules, tool
+from toolwright import (
+    Agent,
+    AgentTool,
+    Rule,
+    Runner,
+    SequentialAgent,
+    careful,
+    code_mode,
+    rules,
+    tool,
+)
 from toolwright.builtin import web_tools
 from toolwright.cli._rule_of_two import check_rule_of_two
 from toolwright.cli._tools import listed_tools
@@ -46,6 +56,15 @@ async def test_an_agent_with_all_three_is_warned_about_by_the_names_of_its_tools
     assert "(read_mail) and private data (read_mail, read_contract)" in message
     assert "send or change something (send)" in message
     assert "policy=careful()" in message
+
+
+async def test_what_is_below_in_a_workflow_counts_and_a_rule_only_for_its_own_tools() -> None:
+    step = Agent(name="step", tools=ALL)
+    assert await found([], sub_agents=[SequentialAgent(name="flow", sub_agents=[step])])
+    narrow = Rule.ask("read_contract", from_untrusted=True)
+    assert await found(ALL, policy=rules(narrow, otherwise="allow"))
+    wide = Rule.ask("send", from_untrusted=True)
+    assert not await found(ALL, policy=rules(wide, otherwise="allow"))
 
 
 @pytest.mark.parametrize(

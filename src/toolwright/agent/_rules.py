@@ -1,5 +1,6 @@
 """The rules of a run: those of everybody on the path from the root agent to a tool."""
 
+import inspect
 import itertools
 import os
 import secrets
@@ -100,10 +101,21 @@ def compiled(
             raise UsageError(
                 f"policy= of {whose} takes rules(…) or an async function; got {policy!r}."
             )
+        if _makes_policies(policy):
+            raise UsageError(
+                f"policy= of {whose} takes a policy, which {policy.__name__} makes: "
+                f"write policy={policy.__name__}(…)."
+            )
         guards.append(_guard(policy, f"the policy of {whose}", owner))
     if interrupt_on:
         guards.append(_guard(interrupting(dict(interrupt_on)), f"interrupt_on of {whose}", owner))
     return tuple(guards)
+
+
+def _makes_policies(policy: Any) -> bool:
+    """Whether it is `careful`, `rules` or another function of ours, and not what that returns."""
+    ours = inspect.isfunction(policy) and policy.__module__.startswith("toolwright.")
+    return ours and "<locals>" not in policy.__qualname__
 
 
 def _guard(policy: Policy, origin: str, owner: Any) -> Guard:
