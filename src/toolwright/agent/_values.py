@@ -22,8 +22,9 @@ _TO = r" ?(?:to|until|till|and|-|–) ?(?:the )?"
 _DAY_FIRST = re.compile(rf"\b{_DAY}(?:{_TO}{_DAY})? (?:of )?{_MONTH},? (\d{{4}})\b")
 _MONTH_FIRST = re.compile(rf"\b{_MONTH} {_DAY}(?:{_TO}(?:{_MONTH} )?{_DAY})?,? (\d{{4}})\b")
 _YEAR_FIRST = re.compile(r"\b(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")
-# Each repetition has a limit: whoever writes a text could make a search take for ever.
-_ADDRESS = re.compile(r"[\w.!#$%&'*+/=?^`{|}~-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}")
+# Each repetition has a limit, or one beginning: whoever writes a text could make a search take for ever.
+_LOCAL = r"[\w.!#$%&'*+/=?^`{|}~-]"
+_ADDRESS = re.compile(rf"(?<!{_LOCAL}){_LOCAL}++@[\w-]{{1,63}}(?:\.[\w-]{{1,63}}){{1,8}}")
 _HOST = re.compile(
     r"(?:(?<=://)|\b(?=www\.))(?:[^\s/@?#]{0,99}@)?([\w-]{1,63}(?:\.[\w-]{1,63}){1,8})"
 )
